@@ -27,13 +27,31 @@ type (
 	// PermissionClosed gives a pending permission its one end. Permission is the
 	// whole record; State is responded or terminal.
 	PermissionClosed struct{ Permission Permission }
-	// AdapterBound stores the adapter binding of Batch.Row: adapter id, armed and
-	// prompted marks, restored by, capabilities, agent info, ids kept aside.
-	AdapterBound struct{}
-	// ProfileChanged stores config options, title and metadata of Batch.Row.
-	ProfileChanged struct{}
-	// LaunchChanged stores agent and launch of Batch.Row (S6.1).
-	LaunchChanged struct{}
+	// AdapterBound replaces the adapter binding of the record. Storage writes the
+	// values of Batch.Row, which are these or later ones.
+	AdapterBound struct {
+		ACPSession   ACPSessionID
+		Prompted     bool
+		Armed        bool
+		RestoredBy   RestoredBy
+		PreviousACP  []byte
+		Capabilities []byte
+		AgentInfo    []byte
+	}
+	// ProfileChanged replaces config options, title and metadata; storage writes
+	// the values of Batch.Row.
+	ProfileChanged struct {
+		ConfigRevision int64
+		ConfigOptions  []byte
+		Title          *string
+		Metadata       []byte
+	}
+	// LaunchChanged replaces agent and launch (S6.1); storage writes the values
+	// of Batch.Row.
+	LaunchChanged struct {
+		Agent  string
+		Launch *Launch
+	}
 )
 
 func (SessionOpened) change()    {}

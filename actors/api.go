@@ -1,0 +1,226 @@
+package actors
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"agentos/actors/feed"
+	"agentos/persistence"
+	"agentos/persistence/core"
+	"agentos/protocol"
+	"agentos/protocol/acp"
+	"agentos/sessions"
+)
+
+// VM is a handle on one open VM. Its methods may be called from any goroutine;
+// their errors are *protocol.Error but for the context's own. A method whose
+// context ends stops waiting; what it asked for goes on.
+type VM struct {
+	node   *Node
+	name   string
+	pid    *actor.PID
+	closed atomic.Bool
+	failed atomic.Bool
+}
+
+// OpenSession says what a session is opened with. Given names the parts that
+// were chosen explicitly: only those are compared with a session that exists.
+type OpenSession struct {
+	Session protocol.SessionID
+	Spec    protocol.Spec
+	Given   sessions.Field
+}
+
+// Prompt is one prompt. Content is a JSON array of ACP content blocks, stored
+// and sent byte for byte.
+type Prompt struct {
+	Session protocol.SessionID
+	Content []byte
+	// Open, if not nil, opens the session first if it does not exist.
+	Open    *OpenSession
+	IfAsked sessions.IfAsked
+}
+
+// Name returns the name that the VM was opened under.
+func (v *VM) Name() string { return v.name }
+
+// Open creates a session, or checks that the one that exists was opened alike.
+func (v *VM) Open(ctx context.Context, o OpenSession) error {
+	if err := protocol.ValidSessionID(o.Session); err != nil {
+		return err
+	}
+	m := openRequest{open: sessions.Open{Spec: o.Spec, Given: o.Given}, promise: newPromise[done]()}
+	return v.ask(ctx, o.Session, m, m.promise)
+}
+
+// Prompt runs one turn and returns its answer when the turn's end is durable.
+func (v *VM) Prompt(ctx context.Context, p Prompt) (*protocol.Answer, error) {
+	if err := protocol.ValidSessionID(p.Session); err != nil {
+		return nil, err
+	}
+	blocks, err := acp.Blocks(p.Content)
+	if err != nil {
+		return nil, protocol.Errorf(protocol.CodeInvalidPrompt, "the prompt is no array of content blocks: %w", err)
+	}
+	m := promptRequest{
+		prompt:  sessions.Prompt{Blocks: blocks, Hash: acp.InputHash(blocks), IfAsked: p.IfAsked},
+		promise: newPromise[*protocol.Answer](),
+	}
+	if p.Open != nil {
+		m.open = &sessions.Open{Spec: p.Open.Spec, Given: p.Open.Given}
+	}
+	v.send(toSession{p.Session, m})
+	answer, err := m.wait(ctx)
+	return answer, v.explain(err)
+}
+
+// Cancel asks the turn of prompt to end, or the current one if prompt is "". A
+// turn that has ended already is no error.
+func (v *VM) Cancel(ctx context.Context, id protocol.SessionID, prompt protocol.PromptID) error {
+	m := cancelRequest{cancel: sessions.Cancel{Prompt: prompt}, promise: newPromise[done]()}
+	return v.ask(ctx, id, m, m.promise)
+}
+
+// Permit answers a pending permission request with one of its options.
+func (v *VM) Permit(ctx context.Context, id protocol.SessionID, r protocol.RequestID, option string) error {
+	m := permitRequest{permit: sessions.Permit{Request: r, Option: option}, promise: newPromise[done]()}
+	return v.ask(ctx, id, m, m.promise)
+}
+
+// Unload interrupts a session's turn and stops its adapter. The history stays.
+func (v *VM) Unload(ctx context.Context, id protocol.SessionID) error {
+	m := unloadRequest{newPromise[done]()}
+	return v.ask(ctx, id, m, m.promise)
+}
+
+// Watch returns a subscription to a session's events after the one numbered
+// after: stored ones first, then live ones and deltas, in one order.
+func (v *VM) Watch(ctx context.Context, id protocol.SessionID, after protocol.Sequence) (*feed.Subscription, error) {
+	m := watchRequest{newPromise[*feed.Feed]()}
+	v.send(toSession{id, m})
+	f, err := m.wait(ctx)
+	if err != nil {
+		return nil, v.explain(err)
+	}
+	return f.Subscribe(after, func(ctx context.Context, after protocol.Sequence, limit int) ([]protocol.Event, error) {
+		page, err := v.History(ctx, id, core.PageRequest{After: &after, Limit: limit})
+		if protocol.CodeOf(err) == protocol.CodeSessionNotFound {
+			return nil, nil // watched before it was opened
+		}
+		return page.Events, err
+	}), nil
+}
+
+// History reads one page of stored events (S11.2). It starts no adapter.
+func (v *VM) History(ctx context.Context, id protocol.SessionID, r core.PageRequest) (core.Page, error) {
+	limits := v.node.env.Limits
+	r.MaxLimit, r.ResultBytes = limits.HistoryPageEntries, limits.ResultBytes
+	return query(ctx, v, func(ctx context.Context, q persistence.Querier) (core.Page, error) {
+		return core.History(ctx, q, id, r)
+	})
+}
+
+// Sessions lists sessions by activity, newest first, with the cursor of the next
+// page or "" (S11.1).
+func (v *VM) Sessions(ctx context.Context, cursor string, limit int) ([]protocol.SessionInfo, string, error) {
+	type page struct {
+		sessions []protocol.SessionInfo
+		next     string
+	}
+	limits := v.node.env.Limits
+	p, err := query(ctx, v, func(ctx context.Context, q persistence.Querier) (p page, err error) {
+		p.sessions, p.next, err = core.Sessions(ctx, q, core.ListRequest{
+			Cursor: cursor, Limit: limit, MaxLimit: limits.SessionListEntries, ResultBytes: limits.ResultBytes,
+		})
+		return p, err
+	})
+	return p.sessions, p.next, err
+}
+
+// Check examines the database of the VM and returns what is wrong with it.
+func (v *VM) Check(ctx context.Context) ([]core.Finding, error) {
+	return query(ctx, v, core.Check)
+}
+
+// Close ends the VM from the leaves up: turns are settled, adapters stopped with
+// all their processes, the store drained, checkpointed and closed.
+func (v *VM) Close(ctx context.Context) error {
+	v.closed.Store(true)
+	m := beginClose{newPromise[closing]()}
+	v.send(m)
+	parts, err := m.wait(ctx)
+	if err != nil {
+		return v.explain(err)
+	}
+	err = v.unload(ctx, parts.sessions)
+	for _, pid := range parts.sessions {
+		err = errors.Join(err, v.node.poison(pid))
+	}
+	if parts.store != nil {
+		err = errors.Join(err, v.drain(ctx, parts.store), v.node.poison(parts.store))
+	}
+	return errors.Join(err, v.node.poison(v.pid))
+}
+
+func (v *VM) unload(ctx context.Context, pids []*actor.PID) error {
+	ctx, cancel := context.WithTimeout(ctx, unloadGrace)
+	defer cancel()
+	asked := make([]promise[done], len(pids))
+	for i, pid := range pids {
+		m := unloadRequest{newPromise[done]()}
+		asked[i] = m.promise
+		v.node.system.Root.Send(pid, m)
+	}
+	var errs []error
+	for _, p := range asked {
+		_, err := p.wait(ctx)
+		errs = append(errs, ignoreStopping(err))
+	}
+	return errors.Join(errs...)
+}
+
+func (v *VM) drain(ctx context.Context, store *actor.PID) error {
+	ctx, cancel := context.WithTimeout(ctx, drainGrace)
+	defer cancel()
+	m := drain{newPromise[done]()}
+	v.node.system.Root.Send(store, m)
+	_, err := m.wait(ctx)
+	return ignoreStopping(err)
+}
+
+func (v *VM) send(m any) { v.node.system.Root.Send(v.pid, m) }
+
+func (v *VM) ask(ctx context.Context, id protocol.SessionID, m request, p promise[done]) error {
+	v.send(toSession{id, m})
+	_, err := p.wait(ctx)
+	return v.explain(err)
+}
+
+// explain says why nobody is there, if the VM has failed.
+func (v *VM) explain(err error) error {
+	if protocol.CodeOf(err) == protocol.CodeShuttingDown && v.failed.Load() {
+		return protocol.Errorf(protocol.CodeVMFailed, "VM %q failed too often and was stopped; the log says why, opening it again tries anew", v.name)
+	}
+	return err
+}
+
+// query runs a read on the VM's reading goroutine.
+func query[T any](ctx context.Context, v *VM, fn func(context.Context, persistence.Querier) (T, error)) (T, error) {
+	p := newPromise[T]()
+	v.send(read{
+		run: func(q persistence.Querier) {
+			value, err := fn(ctx, q)
+			if err != nil {
+				p.refuse(v.node.env.fault("read", persistence.Err(err)))
+				return
+			}
+			p.resolve(value)
+		},
+		fail: p.refuse,
+	})
+	value, err := p.wait(ctx)
+	return value, v.explain(err)
+}

@@ -1,0 +1,63 @@
+package actors
+
+import "sync"
+
+// routeCredit is how many bytes of adapter output may be on their way to
+// durability. Past it the route stops reading and the pipe fills: backpressure,
+// not buffers (rule 6).
+const routeCredit = 8 << 20
+
+// credit counts bytes that a route has handed over and its session has not
+// acknowledged.
+type credit struct {
+	mu     sync.Mutex
+	freed  sync.Cond
+	taken  int
+	closed bool
+}
+
+func newCredit() *credit {
+	c := &credit{}
+	c.freed.L = &c.mu
+	return c
+}
+
+// acquire takes n bytes, waiting for room; one message is taken whatever its
+// size when nothing else is under way. It reports false once the credit is
+// closed.
+func (c *credit) acquire(n int) (grant, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for c.taken > 0 && c.taken+n > routeCredit && !c.closed {
+		c.freed.Wait()
+	}
+	if c.closed {
+		return grant{}, false
+	}
+	c.taken += n
+	return grant{c, n}, true
+}
+
+// close ends every wait.
+func (c *credit) close() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.closed = true
+	c.freed.Broadcast()
+}
+
+// grant is a piece of credit, given back once. The zero grant is nothing.
+type grant struct {
+	c *credit
+	n int
+}
+
+func (g grant) release() {
+	if g.c == nil {
+		return
+	}
+	g.c.mu.Lock()
+	defer g.c.mu.Unlock()
+	g.c.taken -= g.n
+	g.c.freed.Broadcast()
+}

@@ -1,0 +1,139 @@
+package actors
+
+import (
+	"fmt"
+	"runtime/debug"
+
+	"github.com/asynkron/protoactor-go/actor"
+	"go.uber.org/zap"
+
+	"agentos/protocol"
+)
+
+// props is the only place where actors of this package get their properties:
+// the guard, the mailbox and a supervisor that is watched. test/arch forbids
+// every other way.
+func (e *env) props(producer actor.Producer, children actor.SupervisorStrategy) *actor.Props {
+	return actor.PropsFromProducer(producer,
+		actor.WithReceiverMiddleware(guard(e)),
+		actor.WithMailbox(mailboxes()),
+		actor.WithSupervisor(children),
+	)
+}
+
+// rootProps is props for an actor without a parent.
+func (e *env) rootProps(producer actor.Producer, children actor.SupervisorStrategy) *actor.Props {
+	return e.props(producer, children).Configure(actor.WithGuardian(rootStrategy))
+}
+
+// rootStrategy restarts actors without a parent. It never escalates: that would
+// end the process (runtime-facts section 2). It is shared, because the framework
+// keeps every strategy value it is given.
+var rootStrategy = newBackoff(rootRestarts, restartWindow)
+
+// guard recovers panics. It answers the request that panicked, logs the panic
+// with a stack and without the message, and hands it on to supervision; a panic
+// in a lifecycle message ends here, because the framework would resurrect the
+// actor or wedge its parent.
+func guard(e *env) actor.ReceiverMiddleware {
+	return func(next actor.ReceiverFunc) actor.ReceiverFunc {
+		return func(c actor.ReceiverContext, m *actor.MessageEnvelope) {
+			defer func() {
+				r := recover()
+				if r == nil {
+					return
+				}
+				id := protocol.ErrorID(e.IDs())
+				e.log.Error("actor panic",
+					zap.String("errorId", string(id)),
+					zap.String("actor", c.Self().GetId()),
+					zap.String("message", fmt.Sprintf("%T", m.Message)),
+					zap.String("panic", panicText(r)),
+					zap.ByteString("stack", debug.Stack()))
+				switch m.Message.(type) {
+				case *actor.Stopping, *actor.Stopped, *actor.Restarting:
+					return
+				}
+				if req, ok := m.Message.(request); ok {
+					req.refuse(protocol.AsError(fmt.Errorf("panic in %s", c.Self().GetId()), id))
+				}
+				panic(r)
+			}()
+			next(c, m)
+		}
+	}
+}
+
+// panicText names a panic without the values that may be in it.
+func panicText(r any) string {
+	switch r := r.(type) {
+	case string:
+		return r
+	case *protocol.Error:
+		return string(r.Code)
+	case error:
+		return r.Error()
+	}
+	return fmt.Sprintf("%T", r)
+}
+
+// mailbox sits between the framework's queue and the actor: requests that are
+// still queued when the actor stops are refused instead of lost.
+type mailbox struct {
+	actor.Mailbox
+	invoker actor.MessageInvoker
+	self    func() (*actor.PID, *actor.ActorSystem)
+	stopped bool // the mailbox runs one message at a time
+}
+
+func mailboxes() actor.MailboxProducer {
+	base := actor.Unbounded()
+	return func() actor.Mailbox { return &mailbox{Mailbox: base()} }
+}
+
+// RegisterHandlers implements actor.Mailbox.
+func (m *mailbox) RegisterHandlers(invoker actor.MessageInvoker, d actor.Dispatcher) {
+	m.invoker = invoker
+	if ctx, ok := invoker.(actor.Context); ok {
+		m.self = func() (*actor.PID, *actor.ActorSystem) { return ctx.Self(), ctx.ActorSystem() }
+	}
+	m.Mailbox.RegisterHandlers(m, d)
+}
+
+// InvokeUserMessage implements actor.MessageInvoker.
+func (m *mailbox) InvokeUserMessage(msg any) {
+	if !m.stopped {
+		m.invoker.InvokeUserMessage(msg)
+		return
+	}
+	_, inner, _ := actor.UnwrapEnvelope(msg)
+	refuse(inner)
+}
+
+// InvokeSystemMessage implements actor.MessageInvoker.
+func (m *mailbox) InvokeSystemMessage(msg any) {
+	m.invoker.InvokeSystemMessage(msg)
+	switch msg.(type) {
+	case *actor.Stop, *actor.Terminated:
+		if m.self == nil {
+			return
+		}
+		pid, system := m.self()
+		if _, alive := system.ProcessRegistry.GetLocal(pid.GetId()); !alive {
+			m.stopped = true
+			// An actor that was stopped for failing is suspended, and what is
+			// queued behind the failure would wait for ever.
+			m.Mailbox.PostSystemMessage(&actor.ResumeMailbox{})
+		}
+	}
+}
+
+// EscalateFailure implements actor.MessageInvoker.
+func (m *mailbox) EscalateFailure(reason, msg any) { m.invoker.EscalateFailure(reason, msg) }
+
+// refuse answers a message that nobody will handle.
+func refuse(msg any) {
+	if req, ok := msg.(request); ok {
+		req.refuse(stopping())
+	}
+}

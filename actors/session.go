@@ -1,0 +1,239 @@
+package actors
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+	"go.uber.org/zap"
+
+	"agentos/actors/feed"
+	"agentos/protocol"
+	"agentos/sessions"
+)
+
+// sessionActor drives one sessions.Session. It keeps the order of effects,
+// numbers the commits, and rebuilds the machine from SQLite when a commit was
+// refused.
+type sessionActor struct {
+	env   *env
+	vm    string
+	id    protocol.SessionID
+	store *actor.PID
+	feed  *feed.Feed // outlives this incarnation
+
+	machine *sessions.Session // nil while loading and while at rest
+	resting bool              // not loaded: the next request loads
+	early   []any             // what came while loading, oldest first
+	epoch   uint64            // this life of the machine
+	number  uint64            // of the last commit in this epoch
+	out     outbound
+
+	waiters map[sessions.Token]func(sessions.Reply)
+	tokens  sessions.Token
+	orphans []func(sessions.Reply) // waiters of a refused epoch
+	cause   *protocol.Error        // what a prompt that is left running has failed of; nil: the runtime ended
+	healing uint64                 // number of the commit that settles; 0 if none
+
+	routes    map[sessions.Route]*actor.PID
+	lastRoute sessions.Route
+	kept      *keptRoute // over a reload
+
+	timer *time.Timer
+	gen   int
+}
+
+// sessionTick carries a generation, so that a timer that was replaced hits
+// nothing.
+type sessionTick struct{ gen int }
+
+// routeGone follows everything that a route has sent before it ended.
+type routeGone struct{ pid *actor.PID }
+
+// Receive implements actor.Actor.
+func (a *sessionActor) Receive(c actor.Context) {
+	switch m := c.Message().(type) {
+	case *actor.Started:
+		a.waiters = map[sessions.Token]func(sessions.Reply){}
+		a.routes = map[sessions.Route]*actor.PID{}
+		a.reload(c)
+	case loaded:
+		a.loaded(c, m)
+	case stored:
+		a.stored(c, m)
+	case *actor.Terminated:
+		// A system message overtakes what the route said last; this one does not.
+		c.Send(c.Self(), routeGone{m.Who})
+	case *actor.Stopping:
+		a.leave()
+		a.feed.Close()
+	case *actor.Restarting:
+		a.leave()
+	case *actor.Stopped, *actor.ReceiveTimeout:
+	default:
+		a.handle(c, m)
+	}
+}
+
+// handle takes what belongs to the machine, now or when it is loaded.
+func (a *sessionActor) handle(c actor.Context, m any) {
+	if a.machine == nil || a.healing != 0 {
+		a.early = append(a.early, m)
+		if _, asked := m.(request); asked && a.resting {
+			a.reload(c)
+		}
+		return
+	}
+	g := a.step(m)
+	a.flush(c, g)
+}
+
+// step feeds one message to the machine and returns the credit it came with.
+func (a *sessionActor) step(m any) (g grant) {
+	now := a.env.now()
+	switch m := m.(type) {
+	case openRequest:
+		m.open.At, m.open.Token = now, a.wait(m.promise.settleReply)
+		a.input(m.open, m.open.Token)
+	case promptRequest:
+		a.prompt(m, now)
+	case permitRequest:
+		m.permit.At, m.permit.Token = now, a.wait(m.promise.settleReply)
+		a.input(m.permit, m.permit.Token)
+	case cancelRequest:
+		m.cancel.At, m.cancel.Token = now, a.wait(m.promise.settleReply)
+		a.input(m.cancel, m.cancel.Token)
+	case unloadRequest:
+		token := a.wait(m.promise.settleReply)
+		a.input(sessions.Unload{Token: token, At: now}, token)
+	case watchRequest:
+		m.resolve(a.feed)
+	case sessionTick:
+		if m.gen == a.gen {
+			a.input(sessions.Tick{At: now}, 0)
+		}
+	default:
+		g = a.routeMessage(m, now)
+	}
+	return g
+}
+
+func (a *sessionActor) routeMessage(m any, now protocol.TimeMS) (g grant) {
+	switch m := m.(type) {
+	case routeUp:
+		a.input(sessions.RouteUp{Route: m.route, Binding: m.binding, At: now}, 0)
+	case routeDown:
+		delete(a.routes, m.route)
+		a.input(sessions.RouteDown{Route: m.route, Cause: m.cause, At: now}, 0)
+	case routeUpdate:
+		m.input.At = now
+		a.input(m.input, 0)
+		g = m.grant
+	case routeAsk:
+		m.input.At, m.input.Request = now, protocol.RequestID(a.env.IDs())
+		a.input(m.input, 0)
+		g = m.grant
+	case routeAnswered:
+		m.input.At = now
+		a.input(m.input, 0)
+	case routeGone:
+		for route, pid := range a.routes {
+			if pid.Equal(m.pid) { // it ended without a word
+				delete(a.routes, route)
+				cause := protocol.Errorf(protocol.CodeAdapterExited, "the connection to the agent failed; the log says why")
+				a.input(sessions.RouteDown{Route: route, Cause: cause, At: now}, 0)
+			}
+		}
+	default:
+		panic(fmt.Sprintf("session: unknown message %T", m))
+	}
+	return g
+}
+
+// prompt opens the session if it has to and reserves a turn.
+func (a *sessionActor) prompt(m promptRequest, now protocol.TimeMS) {
+	if m.open != nil {
+		m.open.At = now
+		if err := a.machine.Step(*m.open); err != nil {
+			m.refuse(err)
+			return
+		}
+	}
+	m.prompt.At = now
+	m.prompt.ID = protocol.PromptID(a.env.IDs())
+	m.prompt.Message = protocol.MessageID(a.env.IDs())
+	m.prompt.Token = a.wait(func(r sessions.Reply) {
+		if r.Err != nil {
+			m.refuse(r.Err)
+			return
+		}
+		m.resolve(r.Answer)
+	})
+	a.input(m.prompt, m.prompt.Token)
+}
+
+// input steps the machine; a mistake of the caller's is answered at once.
+func (a *sessionActor) input(in sessions.Input, token sessions.Token) {
+	if err := a.machine.Step(in); err != nil {
+		a.reply(sessions.Reply{Token: token, Err: err})
+	}
+}
+
+func (a *sessionActor) wait(answer func(sessions.Reply)) sessions.Token {
+	a.tokens++
+	a.waiters[a.tokens] = answer
+	return a.tokens
+}
+
+func (a *sessionActor) reply(r sessions.Reply) {
+	if answer := a.waiters[r.Token]; answer != nil {
+		delete(a.waiters, r.Token)
+		answer(r)
+	}
+}
+
+// settleReply answers a promise that carries no value.
+func (p promise[T]) settleReply(r sessions.Reply) {
+	if r.Err != nil {
+		p.refuse(r.Err)
+		return
+	}
+	var zero T
+	p.resolve(zero)
+}
+
+// leave answers everybody before this incarnation goes. A caller whose commit
+// is under way cannot be told that nothing happened.
+func (a *sessionActor) leave() {
+	if a.timer != nil {
+		a.timer.Stop()
+	}
+	err := stopping()
+	if !a.out.empty() {
+		err = unknownOutcome
+	}
+	a.refuseWaiters(err)
+	a.refuseOrphans(err)
+	a.out.reset()
+	for _, m := range a.early {
+		refuse(m)
+	}
+	a.early = nil
+}
+
+func (a *sessionActor) refuseWaiters(err *protocol.Error) {
+	for token := range a.waiters {
+		a.reply(sessions.Reply{Token: token, Err: err})
+	}
+}
+
+func (a *sessionActor) refuseOrphans(err *protocol.Error) {
+	for _, answer := range a.orphans {
+		answer(sessions.Reply{Err: err})
+	}
+	a.orphans = nil
+}
+
+func (a *sessionActor) log() *zap.Logger {
+	return a.env.log.With(zap.String("vm", a.vm), zap.String("session", string(a.id)))
+}

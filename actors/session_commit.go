@@ -1,0 +1,182 @@
+package actors
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+	"go.uber.org/zap"
+
+	"agentos/protocol"
+	"agentos/sessions"
+)
+
+// flush carries out what the machine wants done: at once what may be lost, and
+// behind its commit what may not.
+func (a *sessionActor) flush(c actor.Context, g grant) {
+	rd := a.machine.Ready()
+	var deltas []protocol.Delta
+	for _, e := range rd.Now {
+		if d, ok := e.(sessions.PublishDelta); ok {
+			deltas = append(deltas, d.Delta)
+			continue
+		}
+		a.carry(c, e)
+	}
+	switch {
+	case rd.Batch != nil:
+		a.commit(c, *rd.Batch, rd.AfterCommit, g)
+		g = grant{}
+	case !a.out.empty():
+		a.out.follow(rd.AfterCommit...)
+	default:
+		for _, e := range rd.AfterCommit {
+			a.carry(c, e)
+		}
+	}
+	for _, d := range deltas {
+		if a.out.empty() {
+			a.feed.Delta(d)
+		} else {
+			a.out.delta(d)
+		}
+	}
+	g.release()
+	a.arm(c, rd.Timer)
+}
+
+func (a *sessionActor) commit(c actor.Context, b protocol.Batch, then []sessions.Effect, g grant) {
+	a.number++
+	a.out.push(a.number, then, g)
+	c.Send(a.store, commit{epoch: a.epoch, number: a.number, batch: b, replyTo: c.Self()})
+}
+
+// stored delivers what waited for a commit, or starts over from what SQLite has.
+func (a *sessionActor) stored(c actor.Context, m stored) {
+	if m.epoch != a.epoch {
+		return // of a life before this one
+	}
+	if m.err != nil {
+		a.refused(c, m.err)
+		return
+	}
+	s := a.out.pop(m.number)
+	for _, e := range s.effects {
+		a.carry(c, e)
+	}
+	s.grant.release()
+	if a.healing == m.number {
+		a.healed(c)
+	}
+}
+
+// refused starts over: memory is ahead of disk. Everything under way belongs to
+// the refused epoch and is dropped; the route lives on until it is known whether
+// it still has something to work on.
+func (a *sessionActor) refused(c actor.Context, err *protocol.Error) {
+	a.log().Warn("commit refused", zap.String("code", string(err.Code)), zap.Error(err.Cause))
+	for token, answer := range a.waiters {
+		a.orphans = append(a.orphans, answer)
+		delete(a.waiters, token)
+	}
+	a.out.reset()
+	if a.healing != 0 { // even the settling was refused: the next use tries again (S6.10)
+		a.rest(c, err)
+		return
+	}
+	a.cause = err
+	a.reload(c)
+}
+
+// rest leaves the session unloaded until somebody asks for it.
+func (a *sessionActor) rest(c actor.Context, err *protocol.Error) {
+	a.stopRoutes(c)
+	a.machine, a.resting, a.healing = nil, true, 0
+	a.epoch = a.env.epochs.Add(1)
+	a.refuseOrphans(err)
+	for _, m := range a.early {
+		if req, ok := m.(request); ok {
+			req.refuse(err)
+		}
+	}
+	a.early = nil
+	c.Send(c.Parent(), settled{a.id})
+}
+
+// reload asks for the rows; what comes meanwhile waits.
+func (a *sessionActor) reload(c actor.Context) {
+	if a.machine != nil {
+		a.lastRoute, _, _ = a.machine.Live()
+	}
+	old := a.machine
+	a.machine, a.resting, a.number = nil, false, 0
+	a.epoch = a.env.epochs.Add(1)
+	a.keep(c, old)
+	c.Send(a.store, load{session: a.id, epoch: a.epoch, replyTo: c.Self()})
+}
+
+// loaded builds the machine anew and settles what was left running.
+func (a *sessionActor) loaded(c actor.Context, m loaded) {
+	if m.epoch != a.epoch {
+		return
+	}
+	if m.err != nil {
+		a.rest(c, m.err)
+		return
+	}
+	cfg := a.env.sessionConfig(strconv.FormatUint(a.epoch, 36), a.lastRoute)
+	a.machine = sessions.New(a.id, cfg)
+	if m.found {
+		a.machine = sessions.Replay(m.snapshot, cfg)
+	}
+	if a.machine.NeedsSettling() {
+		a.settle(c)
+		return
+	}
+	a.adopt(c)
+	a.healed(c)
+}
+
+// settle ends what a lost runtime, or a refused commit, has left running.
+func (a *sessionActor) settle(c actor.Context) {
+	a.stopRoutes(c)
+	a.kept = nil
+	in := sessions.Settle{Cause: a.cause, Reason: protocol.ReasonVMShutdown, At: a.env.now()}
+	if in.Cause == nil {
+		in.Cause = protocol.Errorf(protocol.CodePromptDeliveryUncertain,
+			"the runtime ended in the turn, so it is not known how far the agent came; read the history and prompt again if needed")
+	}
+	a.input(in, 0)
+	a.flush(c, grant{})
+	a.healing = a.number
+}
+
+// healed goes on with what waited for the machine.
+func (a *sessionActor) healed(c actor.Context) {
+	a.healing = 0
+	if a.cause != nil {
+		a.refuseOrphans(a.cause)
+		a.cause = nil
+	}
+	c.Send(c.Parent(), settled{a.id})
+	early := a.early
+	a.early = nil
+	for _, m := range early {
+		a.handle(c, m)
+	}
+}
+
+// arm replaces the machine's one timer.
+func (a *sessionActor) arm(c actor.Context, at protocol.TimeMS) {
+	a.gen++
+	if a.timer != nil {
+		a.timer.Stop()
+		a.timer = nil
+	}
+	if at == 0 {
+		return
+	}
+	gen, self, root := a.gen, c.Self(), c.ActorSystem().Root
+	wait := max(0, at.Time().Sub(a.env.now().Time()))
+	a.timer = time.AfterFunc(wait, func() { root.Send(self, sessionTick{gen}) })
+}

@@ -1,0 +1,90 @@
+package actors
+
+import (
+	"github.com/asynkron/protoactor-go/actor"
+	"go.uber.org/zap"
+
+	"agentos/actors/feed"
+	"agentos/sessions"
+)
+
+// carry does one thing that the machine wants done.
+func (a *sessionActor) carry(c actor.Context, e sessions.Effect) {
+	switch e := e.(type) {
+	case sessions.Publish:
+		a.feed.Event(e.Event)
+	case sessions.PublishDelta:
+		a.feed.Delta(e.Delta)
+	case sessions.PublishState:
+		a.feed.State(feed.State{State: e.State, Prompt: e.Prompt, Sequence: e.Sequence})
+	case sessions.Reply:
+		a.reply(e)
+	case sessions.StartRoute:
+		a.startRoute(c, e)
+	case sessions.StopRoute:
+		a.tell(c, e.Route, stopRoute{})
+	case sessions.Dispatch:
+		if a.machine.Dispatch(e.Prompt) {
+			a.tell(c, e.Route, dispatch{e})
+		}
+	case sessions.SendCancel:
+		a.tell(c, e.Route, sendCancel{e})
+	case sessions.AnswerCall:
+		a.tell(c, e.Route, answerCall{e})
+	case sessions.Hold:
+		a.env.Host.Hold(a.vm, string(e.Prompt))
+	case sessions.Release:
+		a.env.Host.Release(a.vm, string(e.Prompt))
+	case sessions.Note:
+		a.log().Info(e.Text)
+	default:
+		a.log().Panic("unknown effect", zap.Any("type", e))
+	}
+}
+
+// tell sends to a route if it is still there; one that is gone has said so, or
+// is about to.
+func (a *sessionActor) tell(c actor.Context, route sessions.Route, m any) {
+	if pid := a.routes[route]; pid != nil {
+		c.Send(pid, m)
+	}
+}
+
+func (a *sessionActor) startRoute(c actor.Context, e sessions.StartRoute) {
+	r := &routeActor{env: a.env, vm: a.vm, number: e.Route, record: e.Record}
+	a.routes[e.Route] = c.Spawn(a.env.props(func() actor.Actor { return r }, sessionChildren))
+	a.lastRoute = e.Route
+}
+
+func (a *sessionActor) stopRoutes(c actor.Context) {
+	for route := range a.routes {
+		a.tell(c, route, stopRoute{})
+	}
+}
+
+// keep remembers, over a reload, the route that the old machine had up.
+func (a *sessionActor) keep(c actor.Context, old *sessions.Session) {
+	if old == nil {
+		return
+	}
+	route, binding, live := old.Live()
+	if !live {
+		a.stopRoutes(c) // one that is coming up was for a turn that is gone
+		return
+	}
+	a.kept = &keptRoute{route, binding}
+}
+
+// adopt gives the new machine the route that the old one had up.
+func (a *sessionActor) adopt(actor.Context) {
+	if a.kept != nil && a.routes[a.kept.route] != nil {
+		a.machine.Adopt(a.kept.route, a.kept.binding)
+	}
+	a.kept = nil
+}
+
+// keptRoute is a route that outlives its machine.
+type keptRoute struct {
+	route   sessions.Route
+	binding sessions.Binding
+}

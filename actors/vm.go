@@ -1,0 +1,207 @@
+package actors
+
+import (
+	"github.com/asynkron/protoactor-go/actor"
+	"go.uber.org/zap"
+
+	"agentos/actors/feed"
+	"agentos/protocol"
+)
+
+// vmActor is the root of one VM. It starts its children and forwards requests;
+// it has next to no logic, because a restart of it takes everything along.
+type vmActor struct {
+	env        *env
+	name       string
+	descriptor protocol.Descriptor
+
+	phase    vmPhase
+	err      *protocol.Error // why phase is vmBroken
+	store    *actor.PID
+	sessions map[protocol.SessionID]*member
+	settling map[protocol.SessionID]bool // not yet brought to rest after opening
+	early    []any                       // came while opening, oldest first
+}
+
+type vmPhase int
+
+const (
+	vmOpening vmPhase = iota
+	vmReady
+	vmBroken  // the database could not be opened; the next request tries again
+	vmClosing // no new requests
+)
+
+// member is one live session.
+type member struct {
+	pid  *actor.PID
+	feed *feed.Feed
+}
+
+// The requests of a VM.
+type (
+	// toSession forwards a request to a session, which is started if need be.
+	toSession struct {
+		session protocol.SessionID
+		request request
+	}
+	// whenReady is answered once the VM is open and everything that a lost
+	// runtime left running has been settled.
+	whenReady struct{ promise[done] }
+	// beginClose stops new requests and tells who has to be ended, in order.
+	beginClose struct{ promise[closing] }
+)
+
+func (t toSession) refuse(err *protocol.Error) { t.request.refuse(err) }
+
+type closing struct {
+	sessions []*actor.PID
+	store    *actor.PID
+}
+
+// Receive implements actor.Actor.
+func (v *vmActor) Receive(c actor.Context) {
+	switch m := c.Message().(type) {
+	case *actor.Started:
+		v.sessions = map[protocol.SessionID]*member{}
+		v.open(c)
+	case opened:
+		v.opened(c, m)
+	case settled:
+		v.settled(c, m.session)
+	case beginClose:
+		v.close(m)
+	case *actor.Terminated:
+		v.terminated(m.Who)
+	case *actor.Stopping, *actor.Restarting:
+		v.refuseEarly(stopping())
+	case request:
+		v.handle(c, m)
+	}
+}
+
+func (v *vmActor) open(c actor.Context) {
+	v.phase, v.err = vmOpening, nil
+	v.settling = map[protocol.SessionID]bool{}
+	s := &storeActor{env: v.env, descriptor: v.descriptor}
+	pid, err := c.SpawnNamed(v.env.props(func() actor.Actor { return s }, sessionChildren), storeName)
+	if err != nil {
+		panic(err) // the name belongs to this VM alone
+	}
+	v.store = pid
+}
+
+func (v *vmActor) opened(c actor.Context, m opened) {
+	if m.err != nil {
+		v.phase, v.err = vmBroken, m.err
+		c.Poison(m.store)
+		v.refuseEarly(m.err)
+		return
+	}
+	for _, id := range m.accepted {
+		v.settling[id] = true
+		v.member(c, id)
+	}
+	v.ready(c)
+}
+
+func (v *vmActor) settled(c actor.Context, id protocol.SessionID) {
+	if v.settling[id] {
+		delete(v.settling, id)
+		v.ready(c)
+	}
+}
+
+// ready opens the doors when nothing is left to settle.
+func (v *vmActor) ready(c actor.Context) {
+	if v.phase != vmOpening || len(v.settling) > 0 {
+		return
+	}
+	v.phase = vmReady
+	early := v.early
+	v.early = nil
+	for _, m := range early {
+		v.handle(c, m.(request))
+	}
+}
+
+// handle forwards a request, or keeps it until the VM is open.
+func (v *vmActor) handle(c actor.Context, m request) {
+	switch v.phase {
+	case vmBroken:
+		if v.store != nil || v.err.Code == protocol.CodeVMFenced {
+			m.refuse(v.err) // the failed store is still on its way out, or the VM is not ours any more
+			return
+		}
+		v.open(c)
+		v.early = append(v.early, m)
+	case vmOpening:
+		v.early = append(v.early, m)
+	case vmClosing:
+		m.refuse(stopping())
+	case vmReady:
+		v.forward(c, m)
+	}
+}
+
+func (v *vmActor) forward(c actor.Context, m request) {
+	switch m := m.(type) {
+	case toSession:
+		c.Send(v.member(c, m.session).pid, m.request)
+	case read:
+		c.Send(v.store, m)
+	case whenReady:
+		m.resolve(done{})
+	default:
+		v.env.log.Panic("unknown request", zap.Any("type", m))
+	}
+}
+
+// member returns a live session, starting its actor if need be.
+func (v *vmActor) member(c actor.Context, id protocol.SessionID) *member {
+	if m := v.sessions[id]; m != nil {
+		return m
+	}
+	m := &member{feed: feed.New(id)}
+	store := v.store
+	m.pid = c.Spawn(v.env.props(func() actor.Actor {
+		return &sessionActor{env: v.env, vm: v.name, id: id, store: store, feed: m.feed}
+	}, sessionChildren))
+	v.sessions[id] = m
+	return m
+}
+
+// terminated forgets a child. A session that failed too often is gone with its
+// feed; the next request starts it anew.
+func (v *vmActor) terminated(pid *actor.PID) {
+	if v.store != nil && v.store.Equal(pid) {
+		v.store = nil
+		return
+	}
+	for id, m := range v.sessions {
+		if m.pid.Equal(pid) {
+			delete(v.sessions, id)
+			if v.settling[id] {
+				v.env.log.Error("session could not be settled", zap.String("vm", v.name), zap.String("session", string(id)))
+				delete(v.settling, id)
+			}
+		}
+	}
+}
+
+func (v *vmActor) close(m beginClose) {
+	v.phase = vmClosing
+	v.refuseEarly(stopping())
+	out := closing{store: v.store}
+	for _, s := range v.sessions {
+		out.sessions = append(out.sessions, s.pid)
+	}
+	m.resolve(out)
+}
+
+func (v *vmActor) refuseEarly(err *protocol.Error) {
+	for _, m := range v.early {
+		m.(request).refuse(err)
+	}
+	v.early = nil
+}

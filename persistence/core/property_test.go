@@ -1,0 +1,138 @@
+package core_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"agentos/persistence"
+	"agentos/persistence/core"
+	"agentos/protocol"
+)
+
+// agrees compares everything that is stored of w with w.
+func (w *twin) agrees(t *rapid.T, db persistence.DB) {
+	snap, found, err := core.Load(ctx, db, w.id)
+	if err != nil || found != w.exists {
+		t.Fatalf("Load(%q) = %v, %v; want found %v", w.id, found, err, w.exists)
+	}
+	if !found {
+		return
+	}
+	if d := cmp.Diff(w.snap, snap); d != "" {
+		t.Fatalf("Load(%q) differs from the twin: %s", w.id, d)
+	}
+	if d := cmp.Diff(w.events, history(t, db, w.id, rapid.IntRange(1, 9).Draw(t, "page"))); d != "" {
+		t.Fatalf("History(%q) differs from the twin: %s", w.id, d)
+	}
+	for id, want := range w.prompts {
+		got, found, err := core.Prompt(ctx, db, w.id, id)
+		if d := cmp.Diff(want, got); d != "" || !found || err != nil {
+			t.Fatalf("Prompt(%q) = %v, %v, differs: %s", id, found, err, d)
+		}
+		if want.Key == "" {
+			continue
+		}
+		if got, found, err := core.PromptByKey(ctx, db, w.id, want.Key); got.ID != id || !found || err != nil {
+			t.Fatalf("PromptByKey(%q) = %q, %v, %v; want %q", want.Key, got.ID, found, err, id)
+		}
+	}
+	for id, want := range w.records {
+		got, found, err := core.PermissionRecord(ctx, db, w.id, id)
+		if d := cmp.Diff(want, got); d != "" || !found || err != nil {
+			t.Fatalf("PermissionRecord(%q) = %v, %v, differs: %s", id, found, err, d)
+		}
+	}
+	for id, want := range w.outcomes {
+		if got, found, err := core.Outcome(ctx, db, w.id, id); got != want || !found || err != nil {
+			t.Fatalf("Outcome(%q) = %q, %v, %v; want %q", id, got, found, err, want)
+		}
+		if _, found, err := core.PermissionRecord(ctx, db, w.id, id); found || err != nil {
+			t.Fatalf("PermissionRecord(%q) = %v, %v; want none beside its outcome", id, found, err)
+		}
+	}
+}
+
+// Any legal sequence of batches of several sessions, in groups of any size,
+// with the statements of a wave in any order, leaves the database with what the
+// twins say. A group with one batch that does not fit leaves it as it was.
+func TestS3_GroupsEqualTwins(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		db := newDB(t)
+		twins := []*twin{newTwin("main"), newTwin("b"), newTwin("ünï")}
+		for range rapid.IntRange(1, 6).Draw(rt, "groups") {
+			var group []protocol.Batch
+			for range rapid.IntRange(1, 12).Draw(rt, "batches") {
+				w := rapid.SampledFrom(twins).Draw(rt, "session")
+				steps := make([]func(), rapid.IntRange(1, 4).Draw(rt, "steps"))
+				for i := range steps {
+					steps[i] = func() { w.step(rt) }
+				}
+				group = append(group, w.batch(steps...))
+			}
+			refusesBroken(rt, db, group)
+			waves, err := core.Compile(group)
+			if err != nil {
+				rt.Fatalf("Compile = %v", err)
+			}
+			for i, wave := range waves {
+				waves[i] = rapid.Permutation(wave).Draw(rt, "order")
+			}
+			if err := db.Tx(persistence.Tx{Key: "k", Waves: waves}); err != nil {
+				rt.Fatalf("Tx = %v", err)
+			}
+		}
+		for _, w := range twins {
+			w.agrees(rt, db)
+		}
+		noFindings(rt, db)
+	})
+}
+
+// refusesBroken writes group with one base that is not true, and expects that
+// nothing comes of it.
+func refusesBroken(t *rapid.T, db persistence.DB, group []protocol.Batch) {
+	group = slices.Clone(group)
+	b := &group[rapid.IntRange(0, len(group)-1).Draw(t, "broken")]
+	b.Changes = slices.Clone(b.Changes)
+	switch rapid.IntRange(0, 4).Draw(t, "how") {
+	case 0: // a gap
+		b.Base.Latest++
+		b.Row.Latest++
+		b.Base.Exists = true
+		for i, c := range b.Changes {
+			if e, ok := c.(protocol.EventAppended); ok {
+				e.Event.Sequence++
+				b.Changes[i] = e
+			}
+		}
+	case 1: // another prompt
+		b.Base.Prompt += "x"
+	case 2: // another state
+		if b.Base.State = protocol.StateFailed; b.Base.Prompt != "" {
+			b.Base.State = protocol.StateIdle
+		}
+	case 3: // a session that is not there
+		b.Session += "x"
+		b.Row.ID, b.Base.Exists, b.Base.State = b.Session, true, protocol.StateIdle
+	case 4: // a row that no session may have
+		b.Row.UpdatedAt = b.Row.CreatedAt - 1
+		if i := slices.IndexFunc(group, func(o protocol.Batch) bool { return &o != b && o.Session == b.Session && o.Row.Latest > b.Row.Latest }); i >= 0 {
+			return // a later row covers it
+		}
+		for i := range group {
+			if group[i].Session == b.Session {
+				group[i].Row.UpdatedAt = b.Row.UpdatedAt
+			}
+		}
+	}
+	before := dump(t, db)
+	if err := write(db, group...); err == nil {
+		t.Fatalf("a group with a broken batch was stored: %+v", *b)
+	}
+	if d := cmp.Diff(before, dump(t, db)); d != "" {
+		t.Fatalf("a refused group changed the database: %s", d)
+	}
+}

@@ -1,0 +1,104 @@
+package core
+
+// The columns that scan reads, in its order. The aliases are s for sessions, p
+// for prompts, r for permission records and e for events.
+const (
+	sessionColumns = `s.session_id, s.agent, s.launch_json, s.cwd, s.permission_policy, s.skip_os_instructions,
+	s.additional_instructions, s.additional_directories_json, s.env_json, s.mcp_servers_json,
+	s.state, s.state_prompt_id, s.state_started_at_ms,
+	s.acp_session_id, s.prompted, s.armed, s.restored_by, s.previous_acp_json, s.capabilities_json, s.agent_info_json,
+	s.config_revision, s.config_options_json, s.title, s.metadata_json,
+	s.latest_sequence, s.oldest_retained_sequence, s.retained_event_count, s.retained_event_bytes,
+	s.created_at_ms, s.updated_at_ms`
+
+	promptColumns = `p.prompt_id, p.idempotency_key, p.input_hash, p.state, p.result_json, p.error_json,
+	p.first_input_sequence, p.last_output_sequence, p.created_at_ms, p.updated_at_ms`
+
+	recordColumns = `r.request_id, r.prompt_id, r.state, r.request_json, r.response_json,
+	r.terminal_reason, r.terminal_sequence, r.created_at_ms, r.updated_at_ms`
+
+	eventColumns = `e.sequence, e.occurred_at_ms, e.acp_protocol_version, e.event_kind, e.correlation_id,
+	e.payload_json, e.outcome_status, e.terminal_reason, e.incomplete`
+)
+
+// The statements that read.
+const (
+	// loadSession: the row, the time of its newest event, why its prompt failed,
+	// and its accepted prompt.
+	loadSession = `SELECT ` + sessionColumns + `,
+	(SELECT e.occurred_at_ms FROM agentos_core_events AS e
+		WHERE e.session_id = s.session_id ORDER BY e.sequence DESC LIMIT 1),
+	f.error_json,
+	` + promptColumns + `
+FROM agentos_core_sessions AS s
+LEFT JOIN agentos_core_prompts AS f
+	ON f.session_id = s.session_id AND f.prompt_id = s.state_prompt_id AND s.state = 'failed'
+LEFT JOIN agentos_core_prompts AS p
+	ON p.session_id = s.session_id AND p.state = 'accepted'
+WHERE s.session_id = ? AND s.deleting = 0`
+
+	loadPending = `SELECT ` + recordColumns + `
+FROM agentos_core_permission_records AS r
+WHERE r.session_id = ? AND r.prompt_id = ? AND r.state = 'pending'
+ORDER BY r.created_at_ms, r.rowid`
+
+	acceptedSessions = `SELECT p.session_id
+FROM agentos_core_prompts AS p
+JOIN agentos_core_sessions AS s ON s.session_id = p.session_id AND s.deleting = 0
+WHERE p.state = 'accepted'
+ORDER BY p.session_id`
+
+	// A page of history is chosen by size before any payload is read:
+	// octet_length looks at a row's header only. The session's row is joined so
+	// that bounds and page are of one moment.
+	historyAfter = `WITH page AS (
+	SELECT sequence, sum(size) OVER (ORDER BY sequence ROWS UNBOUNDED PRECEDING) - size AS bytes_before
+	FROM (
+		SELECT sequence, octet_length(payload_json) AS size FROM agentos_core_events
+		WHERE session_id = ? AND sequence > ? ORDER BY sequence LIMIT ?
+	)
+)
+SELECT s.latest_sequence, s.oldest_retained_sequence, ` + eventColumns + `
+FROM agentos_core_sessions AS s
+LEFT JOIN page ON page.bytes_before < ?
+LEFT JOIN agentos_core_events AS e ON e.session_id = s.session_id AND e.sequence = page.sequence
+WHERE s.session_id = ? AND s.deleting = 0
+ORDER BY e.sequence`
+
+	historyBefore = `WITH page AS (
+	SELECT sequence, sum(size) OVER (ORDER BY sequence DESC ROWS UNBOUNDED PRECEDING) - size AS bytes_before
+	FROM (
+		SELECT sequence, octet_length(payload_json) AS size FROM agentos_core_events
+		WHERE session_id = ? AND sequence < ? ORDER BY sequence DESC LIMIT ?
+	)
+)
+SELECT s.latest_sequence, s.oldest_retained_sequence, ` + eventColumns + `
+FROM agentos_core_sessions AS s
+LEFT JOIN page ON page.bytes_before < ?
+LEFT JOIN agentos_core_events AS e ON e.session_id = s.session_id AND e.sequence = page.sequence
+WHERE s.session_id = ? AND s.deleting = 0
+ORDER BY e.sequence`
+
+	eventRange = `SELECT ` + eventColumns + `
+FROM agentos_core_events AS e
+WHERE e.session_id = ? AND e.sequence BETWEEN ? AND ?
+ORDER BY e.sequence`
+
+	listSessions = `SELECT s.session_id, s.agent, s.cwd, s.additional_directories_json, s.state, s.state_prompt_id, p.error_json,
+	s.latest_sequence, s.oldest_retained_sequence, s.retained_event_count, s.retained_event_bytes,
+	s.title, s.created_at_ms, s.updated_at_ms
+FROM agentos_core_sessions AS s
+LEFT JOIN agentos_core_prompts AS p
+	ON p.session_id = s.session_id AND p.prompt_id = s.state_prompt_id AND s.state = 'failed'
+WHERE s.deleting = 0 AND s.updated_at_ms <= ? AND (s.updated_at_ms < ? OR s.session_id > ?)
+ORDER BY s.updated_at_ms DESC, s.session_id
+LIMIT ?`
+
+	promptByID = `SELECT ` + promptColumns + ` FROM agentos_core_prompts AS p WHERE p.session_id = ? AND p.prompt_id = ?`
+
+	promptByKey = `SELECT ` + promptColumns + ` FROM agentos_core_prompts AS p WHERE p.session_id = ? AND p.idempotency_key = ?`
+
+	recordByID = `SELECT ` + recordColumns + ` FROM agentos_core_permission_records AS r WHERE r.session_id = ? AND r.request_id = ?`
+
+	outcomeByID = `SELECT terminal_reason FROM agentos_core_permission_outcomes WHERE session_id = ? AND request_id = ?`
+)

@@ -1,0 +1,88 @@
+package public
+
+import (
+	"strconv"
+
+	"agentos/protocol"
+	"agentos/protocol/rawjson"
+)
+
+// AppendAnswer appends {"result":{...}}, the last word of a prompt whose turn
+// has ended (S6.6). message is null if the agent said nothing, its id null if
+// the agent names no messages.
+func AppendAnswer(dst []byte, a protocol.Answer) []byte {
+	dst = rawjson.AppendString(append(dst, `{"result":{"sessionId":`...), string(a.Session))
+	dst = appendText(dst, "promptId", string(a.Prompt))
+	dst = appendText(dst, "stopReason", a.StopReason)
+	dst = appendMessage(append(dst, `,"message":`...), a.Message)
+	dst = appendText(dst, "restoredBy", string(a.RestoredBy))
+	if a.Forced {
+		dst = append(dst, `,"forced":true`...)
+	}
+	return append(dst, "}}"...)
+}
+
+func appendMessage(dst []byte, m *protocol.Message) []byte {
+	if m == nil {
+		return append(dst, "null"...)
+	}
+	dst = appendOptional(append(dst, `{"id":`...), string(m.ID))
+	dst = append(dst, `,"role":"agent","content":[`...)
+	for i, block := range m.Content {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = rawjson.AppendLine(dst, block)
+	}
+	return append(dst, "]}"...)
+}
+
+// appendOptional appends a text, "" as null.
+func appendOptional(dst []byte, s string) []byte {
+	if s == "" {
+		return append(dst, "null"...)
+	}
+	return rawjson.AppendString(dst, s)
+}
+
+// AppendSession appends a SessionInfo object (S11.1).
+func AppendSession(dst []byte, s protocol.SessionInfo) []byte {
+	dst = rawjson.AppendString(append(dst, `{"sessionId":`...), string(s.ID))
+	dst = appendText(dst, "agent", s.Agent)
+	dst = appendText(dst, "cwd", s.Cwd)
+	dst = append(dst, `,"additionalDirectories":[`...)
+	for i, dir := range s.AdditionalDirectories {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = rawjson.AppendString(dst, dir)
+	}
+	dst = appendText(append(dst, ']'), "state", string(s.State))
+	dst = appendOptional(append(dst, `,"promptId":`...), string(s.Prompt))
+	dst = append(dst, `,"error":`...)
+	if len(s.Error) == 0 {
+		dst = append(dst, "null"...)
+	} else {
+		dst = rawjson.AppendLine(dst, s.Error)
+	}
+	for _, n := range []struct {
+		name  string
+		value int64
+	}{
+		{"latestSequence", int64(s.LatestSequence)},
+		{"oldestRetainedSequence", int64(s.OldestRetainedSequence)},
+		{"retainedEvents", s.RetainedEvents},
+		{"retainedBytes", s.RetainedBytes},
+	} {
+		dst = append(append(append(dst, `,"`...), n.name...), `":`...)
+		dst = strconv.AppendInt(dst, n.value, 10)
+	}
+	dst = append(dst, `,"title":`...)
+	if s.Title == nil {
+		dst = append(dst, "null"...)
+	} else {
+		dst = rawjson.AppendString(dst, *s.Title)
+	}
+	dst = appendText(dst, "createdAt", s.CreatedAt.String())
+	return append(appendText(dst, "updatedAt", s.UpdatedAt.String()), '}')
+}

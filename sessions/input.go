@@ -1,0 +1,154 @@
+package sessions
+
+import (
+	"agentos/protocol"
+	"agentos/protocol/acp"
+)
+
+// Token names a caller that waits for a Reply. The machine hands it back and
+// does not look inside. The zero Token means that nobody waits.
+type Token uint64
+
+// Route numbers the adapter connections of one session. Inputs of any but the
+// current one are ignored: they are late (rule "epochs on everything").
+type Route uint64
+
+// Call is the route's own name for a JSON-RPC request of the adapter.
+type Call string
+
+// Field names a part of a Spec that an Open gave explicitly.
+type Field uint
+
+// The fields that Open compares with an existing session (S6.1).
+const (
+	FieldAgent Field = 1 << iota
+	FieldCwd
+	FieldDirectories
+	FieldEnv
+	FieldMCPServers
+	FieldPolicy
+	FieldInstructions
+	FieldSkipOS
+)
+
+// IfAsked says what a prompt does when the adapter asks for a permission that
+// the policy leaves to a person (S8.4).
+type IfAsked int
+
+// The answers to "is anybody there?".
+const (
+	WaitForAnswer IfAsked = iota // keep the request pending
+	EndTurn                      // nobody can be asked: end the turn with permission_required
+)
+
+// Input is one thing that happened to a session.
+type Input interface{ input() }
+
+// The inputs. At is the owner's clock; the machine never lets stored times go
+// back.
+type (
+	// Open creates the session or compares the Given fields with what it has.
+	Open struct {
+		Token Token
+		Spec  protocol.Spec
+		Given Field
+		At    protocol.TimeMS
+	}
+	// Prompt asks for one turn. ID, Message and Blocks are the caller's to make.
+	Prompt struct {
+		Token   Token
+		ID      protocol.PromptID
+		Message protocol.MessageID // of the user's message
+		Blocks  [][]byte           // raw content blocks, at least one
+		Hash    [32]byte
+		IfAsked IfAsked
+		At      protocol.TimeMS
+	}
+	// RouteUp reports that the adapter is ready for prompts.
+	RouteUp struct {
+		Route   Route
+		Binding Binding
+		At      protocol.TimeMS
+	}
+	// RouteDown reports that a route has ended, whether it was ever up or not.
+	// Nothing else comes from it.
+	RouteDown struct {
+		Route Route
+		Cause *protocol.Error
+		At    protocol.TimeMS
+	}
+	// Update is one session/update of the adapter.
+	Update struct {
+		Route  Route
+		Update acp.Update
+		At     protocol.TimeMS
+	}
+	// Ask is a session/request_permission of the adapter. Request is the public
+	// id that the owner made for it.
+	Ask struct {
+		Route   Route
+		Call    Call
+		Request protocol.RequestID
+		Params  []byte // raw
+		At      protocol.TimeMS
+	}
+	// Answered is the adapter's answer to a dispatched prompt: StopReason, or Err.
+	Answered struct {
+		Route      Route
+		Prompt     protocol.PromptID
+		StopReason string
+		Err        *protocol.Error
+		At         protocol.TimeMS
+	}
+	// Permit answers a pending permission.
+	Permit struct {
+		Token   Token
+		Request protocol.RequestID
+		Option  string
+		At      protocol.TimeMS
+	}
+	// Cancel asks the turn of Prompt to end; "" means the current one.
+	Cancel struct {
+		Token  Token
+		Prompt protocol.PromptID
+		At     protocol.TimeMS
+	}
+	// Unload ends the turn as interrupted and stops the route; history stays.
+	// The Reply comes when both are done.
+	Unload struct {
+		Token Token
+		At    protocol.TimeMS
+	}
+	// Settle ends what a lost runtime or a failed write has left running (S6.10).
+	// Cause is why; it becomes the prompt's error.
+	Settle struct {
+		Cause  *protocol.Error
+		Reason protocol.Reason // for pending permissions
+		At     protocol.TimeMS
+	}
+	// Tick says that Ready.Timer may have been reached.
+	Tick struct{ At protocol.TimeMS }
+)
+
+func (Open) input()      {}
+func (Prompt) input()    {}
+func (RouteUp) input()   {}
+func (RouteDown) input() {}
+func (Update) input()    {}
+func (Ask) input()       {}
+func (Answered) input()  {}
+func (Permit) input()    {}
+func (Cancel) input()    {}
+func (Unload) input()    {}
+func (Settle) input()    {}
+func (Tick) input()      {}
+
+// Binding is what bringing a route up has established.
+type Binding struct {
+	ACP           int // negotiated protocol version
+	ACPSession    protocol.ACPSessionID
+	RestoredBy    protocol.RestoredBy
+	Capabilities  []byte // raw; nil if the adapter said none
+	AgentInfo     []byte // raw; nil if the adapter said none
+	ConfigOptions []byte // raw array; nil if the adapter said none
+}

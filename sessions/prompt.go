@@ -1,0 +1,211 @@
+package sessions
+
+import (
+	"agentos/protocol"
+	"agentos/protocol/acp"
+	"agentos/protocol/public"
+	"agentos/sessions/turn"
+)
+
+// stepPrompt reserves a turn (S6.2) and accepts it at once if the adapter is up.
+func (s *Session) stepPrompt(in Prompt) *protocol.Error {
+	if err := s.admit(in); err != nil {
+		return err
+	}
+	s.turn, s.prompt = turn.Reserve(in.ID, uint64(in.Token)), in
+	s.now(Hold{Prompt: in.ID})
+	switch s.phase {
+	case routeLive:
+		s.accept(in.At, protocol.RestoredLive)
+	case routeNone:
+		s.startRoute()
+	case routeStarting: // an abandoned turn started it; this one takes it over
+	}
+	return nil
+}
+
+func (s *Session) admit(in Prompt) *protocol.Error {
+	switch {
+	case !s.exists:
+		return protocol.Errorf(protocol.CodeSessionNotFound, "no session %q; a prompt through the command line opens it", s.rec.ID)
+	case s.turn != nil:
+		return s.busy(s.turn.ID)
+	case s.active != nil:
+		return s.busy(s.active.ID)
+	case len(in.Blocks) == 0:
+		return protocol.Errorf(protocol.CodeInvalidPrompt, "a prompt has at least one content block")
+	}
+	if n, limit := int64(len(in.Blocks)), s.cfg.Limits.PromptBlocks; n > limit {
+		return protocol.Errorf(protocol.CodePromptBlocksLimit, "the prompt has %d blocks, limits.acp.maxPromptBlocks allows %d", n, limit).
+			With("limit", limit)
+	}
+	var size int64
+	for _, b := range in.Blocks {
+		size += int64(len(b))
+	}
+	if limit := s.cfg.Limits.PromptBytes; size > limit {
+		return protocol.Errorf(protocol.CodePromptBytesLimit, "the prompt has %d bytes, limits.acp.maxPromptBytes allows %d", size, limit).
+			With("limit", limit)
+	}
+	return nil
+}
+
+func (s *Session) busy(id protocol.PromptID) *protocol.Error {
+	return protocol.Errorf(protocol.CodeSessionBusy, "session %q is running prompt %s; wait for it or cancel it", s.rec.ID, id).
+		With("promptId", string(id))
+}
+
+func (s *Session) startRoute() {
+	s.route++
+	s.phase = routeStarting
+	s.now(StartRoute{Route: s.route, Record: s.rec})
+}
+
+// accept stores the prompt and its input in one transaction and dispatches it
+// after that.
+func (s *Session) accept(at protocol.TimeMS, restored protocol.RestoredBy) {
+	s.closeRun(at)
+	in := s.prompt
+	s.prompt = Prompt{}
+	s.turn.Accept()
+	s.turn.IfAsked, s.turn.RestoredBy = int(in.IfAsked), restored
+	s.record(protocol.PromptAccepted{Prompt: protocol.Prompt{
+		ID:         in.ID,
+		Hash:       in.Hash,
+		State:      protocol.PromptAcceptedState,
+		FirstInput: s.rec.Latest + 1,
+		CreatedAt:  s.clock(at),
+		UpdatedAt:  s.clock(at),
+	}})
+	for _, block := range in.Blocks {
+		s.event(protocol.Event{Kind: protocol.KindUpdate, Payload: acp.UserChunk(block, string(in.Message))}, at)
+	}
+	s.publishState()
+	s.after(Dispatch{Route: s.route, Prompt: in.ID, ACP: s.binding.ACPSession, Blocks: in.Blocks})
+}
+
+// stepAnswered ends the turn as the adapter said.
+func (s *Session) stepAnswered(in Answered) {
+	if in.Route != s.route || s.turn == nil || s.turn.ID != in.Prompt || s.turn.Phase() != turn.Dispatched {
+		return
+	}
+	switch {
+	case in.Err == nil:
+		s.complete(in.StopReason, false, in.At)
+	case s.turn.Cancelled() && in.Err.Code == protocol.CodeAgentError:
+		// Some agents answer a cancelled prompt with an error (acp.md 3.2).
+		s.complete(protocol.StopCancelled, false, in.At)
+	default:
+		s.fail(in.Err, protocol.ReasonPromptCancelled, in.At)
+	}
+}
+
+// complete ends the turn well, unless a verdict stands against it.
+func (s *Session) complete(stop string, forced bool, at protocol.TimeMS) {
+	if why := s.turn.Verdict(); why != nil {
+		s.fail(why, protocol.ReasonPromptCancelled, at)
+		return
+	}
+	t := s.turn
+	s.closeRun(at)
+	s.closePermissions(protocol.ReasonPromptCancelled, at)
+	answer := &protocol.Answer{
+		Session:    s.rec.ID,
+		Prompt:     t.ID,
+		StopReason: stop,
+		Message:    Message(t.Message()),
+		RestoredBy: t.RestoredBy,
+		Forced:     forced,
+	}
+	p := s.ending(protocol.PromptCompletedState, at)
+	p.Result = result(answer, p)
+	s.end(p, Reply{Token: Token(t.Token), Answer: answer})
+}
+
+// fail ends the turn with an error; reason is what becomes of permissions that
+// are still pending.
+func (s *Session) fail(why *protocol.Error, reason protocol.Reason, at protocol.TimeMS) {
+	t := s.turn
+	s.closeRun(at)
+	s.closePermissions(reason, at)
+	p := s.ending(protocol.PromptFailedState, at)
+	p.Error = public.ErrorObject(why)
+	s.end(p, Reply{Token: Token(t.Token), Err: why})
+}
+
+func (s *Session) ending(state protocol.PromptState, at protocol.TimeMS) protocol.Prompt {
+	p := *s.active
+	p.State, p.LastOutput, p.UpdatedAt = state, s.rec.Latest, s.clock(at)
+	return p
+}
+
+// end is the terminal transaction's last change (S6.3). Only after it: the
+// answer, the new state, the release of keep-awake.
+func (s *Session) end(p protocol.Prompt, reply Reply) {
+	s.markPrompted()
+	s.record(protocol.PromptEnded{Prompt: p})
+	s.publishState()
+	s.after(reply)
+	s.after(Release{Prompt: p.ID})
+	s.turn = nil
+}
+
+// drop ends a turn that nothing was stored of.
+func (s *Session) drop(reply Reply) {
+	reply.Token = Token(s.turn.Token)
+	s.after(reply)
+	s.after(Release{Prompt: s.turn.ID})
+	s.turn, s.prompt = nil, Prompt{}
+}
+
+// stepCancel asks the turn to end (S9.1). A cancel of another turn, or of none,
+// hits nothing and is no mistake.
+func (s *Session) stepCancel(in Cancel) {
+	if s.turn != nil && (in.Prompt == "" || in.Prompt == s.turn.ID) {
+		s.cancel(in.At)
+	}
+	s.after(Reply{Token: in.Token})
+}
+
+func (s *Session) cancel(at protocol.TimeMS) {
+	if !s.turn.Cancel(at + cancelGraceMS) {
+		return
+	}
+	switch s.turn.Phase() {
+	case turn.Reserved:
+		s.drop(Reply{Answer: &protocol.Answer{
+			Session: s.rec.ID, Prompt: s.turn.ID, StopReason: protocol.StopCancelled,
+		}})
+	case turn.Accepted:
+		s.complete(protocol.StopCancelled, false, at)
+	case turn.Dispatched:
+		s.closePermissions(protocol.ReasonPromptCancelled, at)
+		s.after(SendCancel{Route: s.route, Prompt: s.turn.ID, ACP: s.binding.ACPSession})
+	}
+}
+
+// force ends a turn whose cancel was ignored: the adapter is stopped (S9.2).
+func (s *Session) force(at protocol.TimeMS) {
+	s.stopRoute()
+	s.complete(protocol.StopCancelled, true, at)
+}
+
+// stepUnload interrupts the turn and stops the route; the reply comes when the
+// route is gone.
+func (s *Session) stepUnload(in Unload) {
+	if s.turn != nil {
+		interrupted := protocol.Errorf(protocol.CodePromptInterrupted, "the session was unloaded in the turn; prompt it again to go on")
+		if s.turn.Phase() == turn.Reserved {
+			s.drop(Reply{Err: interrupted})
+		} else {
+			s.fail(interrupted, protocol.ReasonVMShutdown, in.At)
+		}
+	}
+	s.closeRun(in.At)
+	if s.phase == routeNone {
+		s.after(Reply{Token: in.Token})
+		return
+	}
+	s.unloading = append(s.unloading, in.Token)
+	s.stopRoute()
+}
