@@ -32,6 +32,9 @@ type lifeline struct {
 func (l *lifeline) run(ctx context.Context) {
 	client, binding, err := l.bringUp(ctx)
 	if err != nil {
+		if ctx.Err() != nil {
+			err = stopping()
+		}
 		l.tell(routeEnded{l.env.fault("bring up adapter", err)})
 		return
 	}

@@ -27,8 +27,9 @@ type Node struct {
 	system *actor.ActorSystem
 	root   *actor.PID
 
-	mu  sync.Mutex
-	vms map[string]*VM
+	mu     sync.Mutex
+	vms    map[string]*VM
+	closed bool
 }
 
 // Start returns a running node. The caller closes it.
@@ -121,9 +122,14 @@ func (n *Node) handle(name string, pid *actor.PID) *VM {
 	return vm
 }
 
-// Close closes every VM, then the node.
+// Close closes every VM, then the node. A second call does nothing.
 func (n *Node) Close(ctx context.Context) error {
 	n.mu.Lock()
+	if n.closed {
+		n.mu.Unlock()
+		return nil
+	}
+	n.closed = true
 	vms := make([]*VM, 0, len(n.vms))
 	for _, vm := range n.vms {
 		vms = append(vms, vm)

@@ -43,6 +43,9 @@ func guard(e *env) actor.ReceiverMiddleware {
 				if r == nil {
 					return
 				}
+				if _, meant := r.(lost); meant {
+					panic(r)
+				}
 				id := protocol.ErrorID(e.IDs())
 				e.log.Error("actor panic",
 					zap.String("errorId", string(id)),
@@ -77,13 +80,15 @@ func panicText(r any) string {
 	return fmt.Sprintf("%T", r)
 }
 
-// mailbox sits between the framework's queue and the actor: requests that are
-// still queued when the actor stops are refused instead of lost.
+// mailbox sits between the framework's queue and the actor. From Stop on the
+// actor sees no more messages: while it waits for its children to end, one of
+// them could make it panic, and the framework restarts a stopping actor that
+// panics, for which its parent then waits for ever. Requests that are refused
+// here, or are still queued, are answered instead of lost.
 type mailbox struct {
 	actor.Mailbox
-	invoker actor.MessageInvoker
-	self    func() (*actor.PID, *actor.ActorSystem)
-	stopped bool // the mailbox runs one message at a time
+	invoker  actor.MessageInvoker
+	stopping bool // the mailbox runs one message at a time
 }
 
 func mailboxes() actor.MailboxProducer {
@@ -94,15 +99,12 @@ func mailboxes() actor.MailboxProducer {
 // RegisterHandlers implements actor.Mailbox.
 func (m *mailbox) RegisterHandlers(invoker actor.MessageInvoker, d actor.Dispatcher) {
 	m.invoker = invoker
-	if ctx, ok := invoker.(actor.Context); ok {
-		m.self = func() (*actor.PID, *actor.ActorSystem) { return ctx.Self(), ctx.ActorSystem() }
-	}
 	m.Mailbox.RegisterHandlers(m, d)
 }
 
 // InvokeUserMessage implements actor.MessageInvoker.
 func (m *mailbox) InvokeUserMessage(msg any) {
-	if !m.stopped {
+	if !m.stopping {
 		m.invoker.InvokeUserMessage(msg)
 		return
 	}
@@ -112,20 +114,13 @@ func (m *mailbox) InvokeUserMessage(msg any) {
 
 // InvokeSystemMessage implements actor.MessageInvoker.
 func (m *mailbox) InvokeSystemMessage(msg any) {
-	m.invoker.InvokeSystemMessage(msg)
-	switch msg.(type) {
-	case *actor.Stop, *actor.Terminated:
-		if m.self == nil {
-			return
-		}
-		pid, system := m.self()
-		if _, alive := system.ProcessRegistry.GetLocal(pid.GetId()); !alive {
-			m.stopped = true
-			// An actor that was stopped for failing is suspended, and what is
-			// queued behind the failure would wait for ever.
-			m.Mailbox.PostSystemMessage(&actor.ResumeMailbox{})
-		}
+	if _, ok := msg.(*actor.Stop); ok {
+		m.stopping = true
+		// An actor that is stopped for failing is suspended, and what is queued
+		// behind the failure would wait for ever.
+		m.Mailbox.PostSystemMessage(&actor.ResumeMailbox{})
 	}
+	m.invoker.InvokeSystemMessage(msg)
 }
 
 // EscalateFailure implements actor.MessageInvoker.

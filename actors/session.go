@@ -213,6 +213,9 @@ func (a *sessionActor) leave() {
 		err = unknownOutcome
 	}
 	a.refuseWaiters(err)
+	if a.cause != nil {
+		err = a.cause // what their epoch was refused for
+	}
 	a.refuseOrphans(err)
 	a.out.reset()
 	for _, m := range a.early {

@@ -75,9 +75,13 @@ func (a *sessionActor) keep(c actor.Context, old *sessions.Session) {
 	a.kept = &keptRoute{route, binding}
 }
 
-// adopt gives the new machine the route that the old one had up.
-func (a *sessionActor) adopt(actor.Context) {
-	if a.kept != nil && a.routes[a.kept.route] != nil {
+// adopt gives the new machine the route that the old one had up. A session that
+// does not exist, because its opening was refused, has no use for one.
+func (a *sessionActor) adopt(c actor.Context) {
+	switch {
+	case !a.machine.Exists():
+		a.stopRoutes(c)
+	case a.kept != nil && a.routes[a.kept.route] != nil:
 		a.machine.Adopt(a.kept.route, a.kept.binding)
 	}
 	a.kept = nil

@@ -240,11 +240,15 @@ func (s *storeActor) written(c actor.Context, m written) {
 	}
 	if m.fatal != nil {
 		s.env.log.Error("database lost", zap.Error(m.fatal))
-		panic(m.fatal) // the VM restarts with everything in it
+		panic(lost{m.fatal}) // the VM restarts with everything in it
 	}
 	s.kick(c)
 	s.rest(c)
 }
+
+// lost is the panic of a store whose database is of no use any more: meant, and
+// logged by the store itself.
+type lost struct{ cause error }
 
 // fence ends this process's use of the VM: somebody else owns it now, and taking
 // it back would be theft.

@@ -72,7 +72,7 @@ func (v *vmActor) Receive(c actor.Context) {
 	case beginClose:
 		v.close(m)
 	case *actor.Terminated:
-		v.terminated(m.Who)
+		v.terminated(c, m.Who)
 	case *actor.Stopping, *actor.Restarting:
 		v.refuseEarly(stopping())
 	case request:
@@ -129,12 +129,14 @@ func (v *vmActor) ready(c actor.Context) {
 func (v *vmActor) handle(c actor.Context, m request) {
 	switch v.phase {
 	case vmBroken:
-		if v.store != nil || v.err.Code == protocol.CodeVMFenced {
-			m.refuse(v.err) // the failed store is still on its way out, or the VM is not ours any more
+		if v.err.Code == protocol.CodeVMFenced {
+			m.refuse(v.err) // the VM is not ours any more
 			return
 		}
-		v.open(c)
 		v.early = append(v.early, m)
+		if v.store == nil {
+			v.open(c)
+		} // else when the failed store has gone
 	case vmOpening:
 		v.early = append(v.early, m)
 	case vmClosing:
@@ -173,9 +175,12 @@ func (v *vmActor) member(c actor.Context, id protocol.SessionID) *member {
 
 // terminated forgets a child. A session that failed too often is gone with its
 // feed; the next request starts it anew.
-func (v *vmActor) terminated(pid *actor.PID) {
+func (v *vmActor) terminated(c actor.Context, pid *actor.PID) {
 	if v.store != nil && v.store.Equal(pid) {
 		v.store = nil
+		if v.phase == vmBroken && len(v.early) > 0 {
+			v.open(c)
+		}
 		return
 	}
 	for id, m := range v.sessions {
@@ -184,6 +189,7 @@ func (v *vmActor) terminated(pid *actor.PID) {
 			if v.settling[id] {
 				v.env.log.Error("session could not be settled", zap.String("vm", v.name), zap.String("session", string(id)))
 				delete(v.settling, id)
+				v.ready(c)
 			}
 		}
 	}

@@ -3,7 +3,6 @@ package adapters
 import (
 	"encoding/json"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"sync"
@@ -80,6 +79,7 @@ type Client struct {
 	mask           mask.Mask
 	born           time.Time
 	heard          atomic.Int64 // of the last byte read, in nanoseconds after born
+	stopping       atomic.Bool  // Stop was called
 	handled        atomic.Int64 // messages that OnMessage has finished with
 
 	goroutines sync.WaitGroup // the copier of stderr and the heeder; the watcher waits
@@ -110,12 +110,17 @@ func (c *Client) Exit() Exit {
 	}
 }
 
-// ExitError is the CodeAdapterExited of an adapter that has ended, with its exit
-// code, signal and the end of its stderr as details. during says in a few words
-// what was going on ("answering initialize"). It is valid after Exited.
+// ExitError is the CodeAdapterExited of an adapter that has ended, with the last
+// line of its stderr in its message, and its exit code, signal and more of its
+// stderr as details. during says in a few words what was going on ("answering
+// initialize"). It is valid after Exited.
 func (c *Client) ExitError(during string) *protocol.Error {
 	e := c.Exit()
-	err := protocol.Errorf(protocol.CodeAdapterExited, "agent %s ended while %s (%v)", c.name, during, e).With("exitCode", e.Code)
+	text := fmt.Sprintf("agent %s ended while %s (%v)", c.name, during, e)
+	if line := lastLine(e.StderrTail); line != "" {
+		text += ": " + line
+	}
+	err := (&protocol.Error{Code: protocol.CodeAdapterExited, Message: text}).With("exitCode", e.Code)
 	if e.Signal != "" {
 		err = err.With("signal", e.Signal)
 	}
@@ -140,13 +145,14 @@ func (c *Client) Silence() time.Duration {
 
 func (c *Client) hear() { c.heard.Store(int64(time.Since(c.born))) }
 
-// handler wraps OnMessage so that the watcher can tell a slow one from one that
-// hangs.
-func (c *Client) handler(h jsonrpc.Handler) jsonrpc.Handler {
+// handler wraps OnMessage: it waits for ready, and counts so that the watcher
+// can tell a slow one from one that hangs.
+func (c *Client) handler(h jsonrpc.Handler, ready <-chan struct{}) jsonrpc.Handler {
 	if h == nil {
 		h = c.refuse
 	}
 	return func(m jsonrpc.Message) {
+		<-ready
 		h(m)
 		c.handled.Add(1)
 	}
@@ -176,5 +182,3 @@ func (c *Client) copyStderr() {
 		}
 	}
 }
-
-var _ io.ReadCloser = (*stream)(nil)

@@ -124,7 +124,9 @@ func (c *Client) broken(method string, err error) error {
 	case errors.Is(err, jsonrpc.ErrBackpressure):
 		return protocol.Errorf(protocol.CodeACPTimeout, "agent %s does not read what it is sent: %w", c.name, err)
 	}
-	c.collapse()
-	<-c.exited // bounded: the processes have ended, or have been given up
+	if err := c.collapse(); err != nil {
+		return err
+	}
+	<-c.exited // bounded by drainLimit
 	return c.ExitError("answering " + method)
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"slices"
@@ -21,6 +22,9 @@ import (
 // on a file system that does not answer can hold it for ever.
 const startLimit = time.Minute
 
+// forkLimit is how long a killed guard may take to be gone.
+const forkLimit = 200 * time.Millisecond
+
 // Start starts an adapter and returns when its process runs; ctx bounds that
 // and nothing later. It speaks no ACP.
 //
@@ -35,6 +39,9 @@ func Start(ctx context.Context, s Spec, o Options) (*Client, error) {
 	if len(o.Guard) == 0 {
 		return nil, errNoGuard
 	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
 	if o.StderrBytes <= 0 {
 		o.StderrBytes = defaultStderrBytes
 	}
@@ -43,7 +50,10 @@ func Start(ctx context.Context, s Spec, o Options) (*Client, error) {
 		dead: make(chan struct{}), exited: make(chan struct{}),
 	}
 	if err := c.launch(s, o.Guard); err != nil {
-		return nil, fmt.Errorf("start guard of agent %s: %w", s.Name, err)
+		if errors.Is(err, syscall.E2BIG) {
+			return nil, protocol.Errorf(protocol.CodeInvalidArgument, "the command line or a variable of agent %s is too long for this system: %w", s.Name, err)
+		}
+		return nil, protocol.Errorf(protocol.CodeAdapterExited, "agent %s could not be started: %w", s.Name, err)
 	}
 	if err := c.awaitStart(ctx, s); err != nil {
 		c.abandon()
@@ -55,12 +65,8 @@ func Start(ctx context.Context, s Spec, o Options) (*Client, error) {
 
 // connect starts the goroutines. From here on the watcher owns what is open.
 func (c *Client) connect(o Options) {
-	ready := make(chan struct{}) // a handler uses c.peer, which New has not returned yet
-	handle := c.handler(o.OnMessage)
-	c.peer = jsonrpc.New(c.stdout, c.stdin, func(m jsonrpc.Message) {
-		<-ready
-		handle(m)
-	}, jsonrpc.Options{
+	ready := make(chan struct{}) // a handler may use c.peer before New has returned it
+	c.peer = jsonrpc.New(c.stdout, c.stdin, c.handler(o.OnMessage, ready), jsonrpc.Options{
 		MaxLineBytes: o.MaxLineBytes, OnDiagnostic: o.OnDiagnostic, OnCancel: o.OnCancel, OnActivity: c.hear,
 	})
 	close(ready)
@@ -160,11 +166,22 @@ func (c *Client) awaitStart(ctx context.Context, s Spec) error {
 // abandon ends a guard that has not started an adapter, or whose start nobody
 // waits for any more.
 func (c *Client) abandon() {
-	_ = c.control.SetReadDeadline(time.Time{}) // it is only to be read to its end
-	_ = c.cmd.Process.Kill()                   // an error says that it has ended
-	c.endSession()
-	_ = c.cmd.Wait() // its exit code says nothing new
-	closeAll([]*os.File{c.stdin, c.control, c.stdout.file, c.stderr.file})
+	_ = c.cmd.Process.Kill() // an error says that it has ended
+	ended := make(chan struct{})
+	go func() { // ends with the guard; abandon waits for it, but not for a guard that hangs in the kernel
+		defer close(ended)
+		// To the end of its reports: from then on the guard forks no more. What
+		// it may have forked without an exec holds them open until the next step.
+		_ = c.control.SetReadDeadline(time.Now().Add(forkLimit))
+		_, _ = io.Copy(io.Discard, c.control)
+		c.endSession()
+		_ = c.cmd.Wait() // its exit code says nothing new
+		closeAll([]*os.File{c.stdin, c.control, c.stdout.file, c.stderr.file})
+	}()
+	select {
+	case <-ended:
+	case <-time.After(guardKill):
+	}
 }
 
 // refused turns the guard's report into what a person can act on.

@@ -67,8 +67,8 @@ func (c *Client) Stop(g Grace) error {
 	if g.Before != nil && g.BeforeLimit > 0 {
 		c.before(g)
 	}
-	err := c.end(g)
-	if err != nil {
+	c.stopping.Store(true)
+	if err := c.end(g); err != nil {
 		return err
 	}
 	<-c.exited // bounded by drainLimit
@@ -130,6 +130,11 @@ func (c *Client) deadWithin(limit time.Duration) bool {
 	case <-c.dead:
 		return true
 	case <-timer.C:
+	}
+	select { // both may have been there
+	case <-c.dead:
+		return true
+	default:
 		return false
 	}
 }

@@ -63,8 +63,8 @@ func (s *stream) readRest(p []byte) (n int, err error) {
 	}
 	for {
 		// The deadline that woke Read may be set a moment after it was noticed.
-		if err := s.file.SetReadDeadline(time.Time{}); err != nil {
-			return 0, err
+		if s.file.SetReadDeadline(time.Time{}) != nil {
+			return 0, os.ErrClosed
 		}
 		var got error
 		err := raw.Read(func(fd uintptr) bool {
@@ -74,7 +74,7 @@ func (s *stream) readRest(p []byte) (n int, err error) {
 		switch {
 		case errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(got, syscall.EINTR):
 		case err != nil:
-			return 0, err
+			return 0, os.ErrClosed
 		case errors.Is(got, syscall.EAGAIN) || got == nil && n == 0:
 			return 0, io.EOF
 		case got != nil:

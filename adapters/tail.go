@@ -70,3 +70,15 @@ func newest(text string, limit int) string {
 	}
 	return valid([]byte(text))
 }
+
+// lastLine returns the last line of text that is not blank, cut to what fits in
+// a message.
+func lastLine(text string) string {
+	text = strings.TrimRight(text, " \t\r\n")
+	line := strings.TrimSpace(text[strings.LastIndexByte(text, '\n')+1:])
+	const limit = 200
+	if len(line) > limit {
+		line = strings.ToValidUTF8(line[:limit], "") + "..."
+	}
+	return line
+}

@@ -1,8 +1,6 @@
 package adapters
 
 import (
-	"errors"
-	"io"
 	"syscall"
 	"time"
 
@@ -32,7 +30,7 @@ func (c *Client) watch() {
 	// number is the guard's own and stays taken until the guard is reaped.
 	_ = c.cmd.Process.Kill() // an error says that it was reaped already, by nobody but Wait
 	if !done {
-		c.left = c.endSession()
+
 	}
 	_ = c.cmd.Wait() // how the adapter ended is in the reports
 	close(c.dead)
@@ -75,9 +73,11 @@ func (c *Client) listen() (done bool) {
 // endSession kills every process of the guard's session, the guard apart, and
 // returns how many are left.
 func (c *Client) endSession() (left int) {
-	guardPID := c.cmd.Process.Pid
 	tick := time.NewTicker(sessionAgain)
 	defer tick.Stop()
+	// Kept from round to round: a process that had left the session is only
+	// found while its parent is there.
+	found := make(map[process.Process]bool)
 	for end := time.Now().Add(sessionLimit); ; <-tick.C {
 		all, err := process.List()
 		if err != nil {
@@ -86,14 +86,16 @@ func (c *Client) endSession() (left int) {
 			}
 			return 0
 		}
+		for _, p := range process.InSession(all, c.cmd.Process.Pid) {
+			found[p.Name()] = true
+		}
 		left = 0
-		for _, p := range process.InSession(all, guardPID) {
-			if p.Dead() {
+		for p := range found {
+			if !p.Alive() {
 				continue
 			}
-			if err := p.Signal(syscall.SIGKILL); !errors.Is(err, process.ErrGone) {
-				left++ // it is only on its way
-			}
+			left++
+			_ = p.Signal(syscall.SIGKILL) // the next round tells whether it helped
 		}
 		if left == 0 || time.Now().After(end) {
 			return left
@@ -132,14 +134,15 @@ func (c *Client) heed() {
 	select {
 	case <-c.dead:
 	case <-c.peer.Done():
-		c.collapse()
+		_ = c.collapse() // Stop and Request tell of processes that would not end
 	}
 }
 
-// collapse ends the processes of an adapter whose connection has broken. It
-// returns when they have ended, or could not be.
-func (c *Client) collapse() {
-	_ = c.end(Grace{Stdin: closedGrace, Term: closedGrace}) // what is left is in c.left, for Stop to tell
+// collapse ends the processes of an adapter whose connection has broken. One
+// that broke it because it was told to end keeps the time it was given.
+func (c *Client) collapse() error {
+	if c.stopping.Load() {
+		return c.end(Grace{Stdin: longestStdin, Term: defaultTerm})
+	}
+	return c.end(Grace{Stdin: closedGrace, Term: closedGrace})
 }
-
-var _ io.Reader = (*stream)(nil)

@@ -11,23 +11,39 @@ import (
 // Message builds the agent's message of a turn from its agent_message events
 // after the last user event (S6.6); nil if there are none. It serves the live
 // answer and a stored one alike.
-func Message(events []protocol.Event) *protocol.Message {
-	if len(events) == 0 {
-		return nil
-	}
-	m := &protocol.Message{}
+//
+// earlier is the id of the last agent message before the turn. What an adapter
+// still says of that one, most of all after a cancel, belongs to the turn before
+// and is left out, unless the turn says nothing else: some adapters have one id
+// for everything.
+func Message(events []protocol.Event, earlier protocol.MessageID) *protocol.Message {
+	var own, all protocol.Message
 	for _, e := range events {
 		u, err := acp.ParseUpdate(e.Payload)
-		if err != nil || u.Chunk != acp.Agent {
+		if err != nil || u.Chunk != acp.Agent || u.ContentRaw == nil {
 			continue
 		}
-		m.Content = append(m.Content, u.ContentRaw)
+		extend(&all, u)
+		if u.MessageID == "" || u.MessageID != string(earlier) {
+			extend(&own, u)
+		}
+	}
+	switch {
+	case len(own.Content) > 0:
+		return &own
+	case len(all.Content) > 0:
+		return &all
+	}
+	return nil
+}
+
+// extend adds a chunk. Blocks without an id, like an adapter's own warnings, do
+// not take the message's id away.
+func extend(m *protocol.Message, u acp.Update) {
+	m.Content = append(m.Content, u.ContentRaw)
+	if u.MessageID != "" {
 		m.ID = protocol.MessageID(u.MessageID)
 	}
-	if len(m.Content) == 0 {
-		return nil
-	}
-	return m
 }
 
 // result is what is stored of an answer: the message itself is in the events

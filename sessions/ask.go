@@ -15,11 +15,15 @@ func (s *Session) stepAsk(in Ask) {
 	}
 	s.closeRun(in.At)
 	view, err := acp.ParsePermission(in.Params)
-	if err != nil || s.turn == nil || s.turn.Phase() != turn.Dispatched || s.turn.Cancelled() {
-		s.refuse(in.Call, "a permission request was cancelled: no turn is running that it could belong to")
+	if err != nil {
+		s.refuse(in.Call, "a permission request was cancelled: it cannot be read")
 		return
 	}
-	option, verdict := permission.Decide(s.rec.Spec.Policy, view.Options)
+	if s.turn == nil || s.turn.Phase() != turn.Dispatched || s.turn.Cancelled() {
+		s.refuse(in.Call, "a permission request was cancelled: no turn is going on that it could belong to")
+		return
+	}
+	option, verdict := permission.Decide(s.rec.Spec.Policy, permission.Options(in.Params))
 	switch verdict {
 	case permission.Picked:
 		s.now(Note{Text: "policy " + string(s.rec.Spec.Policy) + " picked option kind " + option.Kind})
@@ -29,12 +33,25 @@ func (s *Session) stepAsk(in Ask) {
 		s.condemn(protocol.Errorf(protocol.CodePolicyUnsatisfied,
 			"the agent offered no option that policy %s may pick; open a session with --policy ask to decide by hand", s.rec.Spec.Policy), in.At)
 	case permission.AskPerson:
-		s.openPermission(in)
-		if IfAsked(s.turn.IfAsked) == EndTurn {
-			s.condemn(protocol.Errorf(protocol.CodePermissionRequired,
-				"the agent asked for permission %q and nobody can answer here; run it on a terminal or choose --policy", view.Title).
-				With("requestId", string(in.Request)), in.At)
-		}
+		s.askPerson(in, view.Title)
+	}
+}
+
+// askPerson stores a request for a person, if one more may be pending and there
+// is somebody to answer it (S8.2, S8.4, S12).
+func (s *Session) askPerson(in Ask, title string) {
+	if limit := s.cfg.Limits.PendingPermissionsSession; int64(len(s.pending)) >= limit {
+		s.refuse(in.Call, "a permission request was cancelled: too many are pending")
+		s.condemn(protocol.Errorf(protocol.CodePermissionsSessionLimit,
+			"the agent asked for more permissions at a time than limits.acp.maxPendingPermissionsPerSession (%d)", limit).
+			With("limit", limit), in.At)
+		return
+	}
+	s.openPermission(in)
+	if IfAsked(s.turn.IfAsked) == EndTurn {
+		s.condemn(protocol.Errorf(protocol.CodePermissionRequired,
+			"the agent asked for permission %q and nobody can answer here; run it on a terminal or choose --policy", title).
+			With("requestId", string(in.Request)), in.At)
 	}
 }
 

@@ -39,7 +39,7 @@ func differs(in Open, have protocol.Spec) string {
 		{FieldCwd, "cwd", in.Spec.Cwd == have.Cwd},
 		{FieldDirectories, "additionalDirectories", slices.Equal(in.Spec.AdditionalDirectories, have.AdditionalDirectories)},
 		{FieldEnv, "env", maps.Equal(in.Spec.Env, have.Env)},
-		{FieldMCPServers, "mcpServers", string(in.Spec.MCPServers) == string(have.MCPServers)},
+		{FieldMCPServers, "mcpServers", array(in.Spec.MCPServers) == array(have.MCPServers)},
 		{FieldPolicy, "permissionPolicy", in.Spec.Policy == have.Policy},
 		{FieldInstructions, "additionalInstructions", in.Spec.AdditionalInstructions == have.AdditionalInstructions},
 		{FieldSkipOS, "skipOsInstructions", in.Spec.SkipOSInstructions == have.SkipOSInstructions},
@@ -49,6 +49,14 @@ func differs(in Open, have protocol.Spec) string {
 		}
 	}
 	return ""
+}
+
+// array returns a raw JSON array as a text to compare: none is an empty one.
+func array(raw []byte) string {
+	if len(raw) == 0 {
+		return "[]"
+	}
+	return string(raw)
 }
 
 func sameLaunch(a, b *protocol.Launch) bool {

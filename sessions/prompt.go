@@ -16,7 +16,7 @@ func (s *Session) stepPrompt(in Prompt) *protocol.Error {
 	s.now(Hold{Prompt: in.ID})
 	switch s.phase {
 	case routeLive:
-		s.accept(in.At, protocol.RestoredLive)
+		s.accept(in.At)
 	case routeNone:
 		s.startRoute()
 	case routeStarting: // an abandoned turn started it; this one takes it over
@@ -63,12 +63,16 @@ func (s *Session) startRoute() {
 
 // accept stores the prompt and its input in one transaction and dispatches it
 // after that.
-func (s *Session) accept(at protocol.TimeMS, restored protocol.RestoredBy) {
+func (s *Session) accept(at protocol.TimeMS) {
 	s.closeRun(at)
 	in := s.prompt
 	s.prompt = Prompt{}
 	s.turn.Accept()
-	s.turn.IfAsked, s.turn.RestoredBy = int(in.IfAsked), restored
+	s.turn.IfAsked, s.turn.Earlier, s.turn.RestoredBy = int(in.IfAsked), s.spoken, s.binding.RestoredBy
+	if s.served {
+		s.turn.RestoredBy = protocol.RestoredLive
+	}
+	s.served = true
 	s.record(protocol.PromptAccepted{Prompt: protocol.Prompt{
 		ID:         in.ID,
 		Hash:       in.Hash,
@@ -113,7 +117,7 @@ func (s *Session) complete(stop string, forced bool, at protocol.TimeMS) {
 		Session:    s.rec.ID,
 		Prompt:     t.ID,
 		StopReason: stop,
-		Message:    Message(t.Message()),
+		Message:    Message(t.Message(), t.Earlier),
 		RestoredBy: t.RestoredBy,
 		Forced:     forced,
 	}
@@ -122,10 +126,13 @@ func (s *Session) complete(stop string, forced bool, at protocol.TimeMS) {
 	s.end(p, Reply{Token: Token(t.Token), Answer: answer})
 }
 
-// fail ends the turn with an error; reason is what becomes of permissions that
-// are still pending.
+// fail ends the turn with an error, that of the verdict if one stands; reason is
+// what becomes of permissions that are still pending.
 func (s *Session) fail(why *protocol.Error, reason protocol.Reason, at protocol.TimeMS) {
 	t := s.turn
+	if t.Verdict() != nil {
+		why = t.Verdict()
+	}
 	s.closeRun(at)
 	s.closePermissions(reason, at)
 	p := s.ending(protocol.PromptFailedState, at)
@@ -179,7 +186,10 @@ func (s *Session) cancel(at protocol.TimeMS) {
 	case turn.Accepted:
 		s.complete(protocol.StopCancelled, false, at)
 	case turn.Dispatched:
-		s.closePermissions(protocol.ReasonPromptCancelled, at)
+		if len(s.pending) > 0 {
+			s.closePermissions(protocol.ReasonPromptCancelled, at)
+			s.publishState()
+		}
 		s.after(SendCancel{Route: s.route, Prompt: s.turn.ID, ACP: s.binding.ACPSession})
 	}
 }
@@ -202,10 +212,7 @@ func (s *Session) stepUnload(in Unload) {
 		}
 	}
 	s.closeRun(in.At)
-	if s.phase == routeNone {
-		s.after(Reply{Token: in.Token})
-		return
-	}
-	s.unloading = append(s.unloading, in.Token)
 	s.stopRoute()
+	s.unloading = append(s.unloading, unloading{token: in.Token, upTo: s.route})
+	s.unloaded()
 }

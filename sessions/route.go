@@ -1,6 +1,8 @@
 package sessions
 
 import (
+	"slices"
+
 	"agentos/protocol"
 	"agentos/protocol/rawjson"
 	"agentos/sessions/turn"
@@ -13,10 +15,10 @@ func (s *Session) stepRouteUp(in RouteUp) {
 		return
 	}
 	s.closeRun(in.At)
-	s.phase, s.binding = routeLive, in.Binding
+	s.phase, s.binding, s.served = routeLive, in.Binding, false
 	s.bind(in.Binding)
 	if s.turn != nil && s.turn.Phase() == turn.Reserved {
-		s.accept(in.At, in.Binding.RestoredBy)
+		s.accept(in.At)
 	}
 }
 
@@ -79,21 +81,20 @@ func (s *Session) markPrompted() {
 
 // stepRouteDown ends the turn that ran on the route.
 func (s *Session) stepRouteDown(in RouteDown) {
-	for _, token := range s.unloading {
-		s.after(Reply{Token: token})
-	}
-	s.unloading = nil
 	if in.Route != s.route || s.phase == routeNone {
+		s.stopping = slices.DeleteFunc(s.stopping, func(r Route) bool { return r == in.Route })
+		s.unloaded()
 		return
 	}
 	s.closeRun(in.At)
-	s.phase, s.binding, s.calls = routeNone, Binding{}, map[protocol.RequestID]Call{}
+	s.leaveRoute()
 	switch {
 	case s.turn == nil:
 	case s.turn.Phase() == turn.Reserved:
 		s.drop(Reply{Err: in.Cause})
-	case s.turn.Verdict() != nil:
-		s.fail(s.turn.Verdict(), protocol.ReasonAdapterExited, in.At)
+	case s.turn.Cancelled():
+		// It ended instead of answering the cancel, or could not even be told.
+		s.complete(protocol.StopCancelled, true, in.At)
 	default:
 		s.fail(in.Cause, protocol.ReasonAdapterExited, in.At)
 	}
@@ -104,5 +105,29 @@ func (s *Session) stopRoute() {
 		return
 	}
 	s.now(StopRoute{Route: s.route}) // whatever the disk says
-	s.phase, s.binding, s.calls = routeNone, Binding{}, map[protocol.RequestID]Call{}
+	s.stopping = append(s.stopping, s.route)
+	s.leaveRoute()
+}
+
+// leaveRoute forgets what is true of one connection only.
+func (s *Session) leaveRoute() {
+	s.phase, s.binding, s.spoken, s.calls = routeNone, Binding{}, "", map[protocol.RequestID]Call{}
+}
+
+// unloading is a caller who waits for the end of every route up to one.
+type unloading struct {
+	token Token
+	upTo  Route
+}
+
+// unloaded answers those whose routes are all gone. A route that was started
+// after their call is not theirs to wait for.
+func (s *Session) unloaded() {
+	s.unloading = slices.DeleteFunc(s.unloading, func(u unloading) bool {
+		if len(s.stopping) > 0 && s.stopping[0] <= u.upTo {
+			return false
+		}
+		s.after(Reply{Token: u.token})
+		return true
+	})
 }

@@ -55,13 +55,16 @@ type Session struct {
 	route     Route
 	phase     routePhase
 	binding   Binding
+	served    bool // a turn was accepted on the binding: the next one finds it live
 	turn      *turn.Turn
 	prompt    Prompt // the input behind turn, while Reserved
 	calls     map[protocol.RequestID]Call
 	run       *coalesce.Buffer
-	runs      int             // runs opened, for their ids
-	silent    protocol.TimeMS // when an open run outside a turn ends; 0 if none
-	unloading []Token
+	runs      int                // runs opened, for their ids
+	silent    protocol.TimeMS    // when an open run outside a turn ends; 0 if none
+	spoken    protocol.MessageID // of the route's last agent message that had one
+	stopping  []Route            // told to stop and not down yet, ascending
+	unloading []unloading
 
 	base    protocol.Base
 	changes []protocol.Change
@@ -93,9 +96,14 @@ func Replay(snap protocol.Snapshot, cfg Config) *Session {
 }
 
 // Adopt tells a replayed machine about a route that has outlived its
-// predecessor. It is called before the first Step.
+// predecessor. It is called before the first Step, on a session that exists.
+// What the route is may not have been stored: then it is with the next batch.
 func (s *Session) Adopt(route Route, b Binding) {
-	s.route, s.binding, s.phase = route, b, routeLive
+	s.route, s.binding, s.phase, s.served = route, b, routeLive, true
+	if b.ACPSession != s.rec.ACPSession {
+		s.bind(b)
+		s.served = false
+	}
 }
 
 // Live returns the current route and its binding if an adapter is up.

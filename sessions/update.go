@@ -3,6 +3,7 @@ package sessions
 import (
 	"agentos/protocol"
 	"agentos/protocol/acp"
+	"agentos/sessions/turn"
 )
 
 // stepUpdate takes one update in wire order: a text chunk goes into the open
@@ -27,7 +28,7 @@ func (s *Session) stepUpdate(in Update) {
 	default:
 		s.closeRun(in.At)
 		e := s.store(u.Raw, "", in.At)
-		s.heard(u.Chunk, e)
+		s.heard(u.Chunk, u.MessageID, e)
 	}
 }
 
@@ -57,7 +58,7 @@ func (s *Session) closeRun(at protocol.TimeMS) {
 	}
 	e := s.event(protocol.Event{Kind: protocol.KindUpdate, ACP: r.ACP, Payload: r.Payload, Run: r.ID}, at)
 	s.markPrompted()
-	s.heard(r.Kind, e)
+	s.heard(r.Kind, r.MessageID, e)
 }
 
 // store appends an update of the adapter as an event.
@@ -67,9 +68,13 @@ func (s *Session) store(payload []byte, run protocol.RunID, at protocol.TimeMS) 
 	return e
 }
 
-// heard keeps the turn's idea of the agent's last message (S6.6).
-func (s *Session) heard(kind acp.ChunkKind, e protocol.Event) {
-	if s.turn == nil {
+// heard keeps the turn's idea of the agent's last message (S6.6). What was said
+// while the prompt was not stored yet is no answer to it.
+func (s *Session) heard(kind acp.ChunkKind, id string, e protocol.Event) {
+	if kind == acp.Agent && id != "" {
+		s.spoken = protocol.MessageID(id)
+	}
+	if s.turn == nil || s.turn.Phase() == turn.Reserved {
 		return
 	}
 	switch kind {

@@ -105,7 +105,7 @@ func (g *guard) reap() (gone bool) {
 		switch {
 		case errors.Is(err, syscall.EINTR):
 		case err != nil:
-			return g.exit != nil && g.count() == 0 // ECHILD: no child, living or ended
+			return g.exit != nil && g.alone() // ECHILD: no child, living or ended
 		case pid == 0:
 			return false
 		case pid == g.pid:

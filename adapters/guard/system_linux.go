@@ -45,6 +45,10 @@ func (g *guard) signalAll(sig syscall.Signal) {
 	}
 }
 
+// alone tells whether a guard without children is one without descendants: it
+// is, for it adopts them.
+func (g *guard) alone() bool { return true }
+
 // count tells how many descendants there are, ended ones too.
 func (g *guard) count() int {
 	all, err := process.List()

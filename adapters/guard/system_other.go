@@ -22,9 +22,13 @@ func duplicate(from, to int) error { return unix.Dup2(from, to) }
 // signalAll signals the group, all that is known here.
 func (g *guard) signalAll(sig syscall.Signal) { g.signalGroup(sig) }
 
-// count tells 1 while the group has a member, which is all that can be known.
+// alone tells whether the group has no member, which is all that can be known:
+// who left the adapter's children is no child of the guard.
+func (g *guard) alone() bool { return errors.Is(syscall.Kill(-g.pid, 0), syscall.ESRCH) }
+
+// count tells 1 while the group has a member.
 func (g *guard) count() int {
-	if errors.Is(syscall.Kill(-g.pid, 0), syscall.ESRCH) {
+	if g.alone() {
 		return 0
 	}
 	return 1

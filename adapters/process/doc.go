@@ -26,6 +26,9 @@ type Process struct {
 	StartTime uint64 // in clock ticks since the machine started
 }
 
+// Name returns what names p for good, without what changes over its life.
+func (p Process) Name() Process { return Process{PID: p.PID, StartTime: p.StartTime} }
+
 // Dead reports whether p has ended and only waits to be reaped.
 func (p Process) Dead() bool { return p.State == 'Z' || p.State == 'X' }
 

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -12,44 +11,40 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"agentos/adapters/scripted/store"
+	"agentos/adapters/scripted/surface"
+	"agentos/adapters/scripted/wire"
 )
 
 // agent is one process's worth of agent: a connection and the sessions open on it.
 type agent struct {
 	options options
 	env     func(string) string
-	conn    *conn
+	conn    *wire.Conn
 	stderr  io.Writer
 
 	ctx   context.Context // ends with the process
 	end   context.CancelFunc
 	exit  chan int // holds the code of the first quit
-	turns sync.WaitGroup
+	tasks sync.WaitGroup
 
 	deaf     atomic.Bool // ignores what the client says
 	stubborn atomic.Bool // ignores the end of input and signals
 
-	// surface and client are set by initialize, before anything that reads them
-	// on another goroutine exists.
-	surface surface
+	// Set by initialize, before a goroutine that reads them can exist.
+	surface surface.Surface
 	client  clientCapabilities
 	worked  bool // a request came after initialize
 
-	mu       sync.Mutex
-	store    *store // nil until it is needed
+	mu       sync.Mutex // guards what follows
+	store    *store.Store
 	sessions map[string]*session
 }
 
-// errLater says that a request is answered by another goroutine.
-var errLater = errors.New("answered later")
-
-// method answers one kind of request: a raw result, or an error, which is
-// errLater, an *rpcError, or anything else for an internal error.
-type method func(a *agent, m message) (string, error)
-
 // newAgent returns an agent that writes to stdout. Call serve next.
 func newAgent(o options, stdout, stderr io.Writer, env func(string) string) *agent {
-	a := &agent{options: o, env: env, conn: newConn(stdout, o.idStrings), stderr: stderr}
+	a := &agent{options: o, env: env, conn: wire.New(stdout, o.idStrings), stderr: stderr}
 	a.ctx, a.end = context.WithCancel(context.Background())
 	a.exit = make(chan int, 1)
 	a.sessions = map[string]*session{}
@@ -64,49 +59,65 @@ type inbound struct {
 	err  error
 }
 
-// finishGrace bounds how long the end waits for turns: one may be writing to a
+// finishGrace bounds each wait at the end: a goroutine may be writing to a
 // client that no longer reads.
 const finishGrace = time.Second
 
 // serve handles lines until in ends, a signal comes or a directive ends the
 // process, and returns the exit code. If Read of in can block, in must be an
-// io.Closer, which serve closes to get its reader back.
+// io.Closer: closing it gets the reader back.
 func (a *agent) serve(in io.Reader, signals <-chan os.Signal) int {
-	lines := make(chan inbound)
-	go a.read(in, lines) // ends with in; joined below, where lines is drained
 	if a.options.garbage {
-		a.conn.line("Welcome to the agent that speaks no JSON.\n> initialising... done\n{\"jsonrpc\": nearly}")
+		a.conn.Line("Welcome to the agent that speaks no JSON.\n> initialising... done\n{\"jsonrpc\": nearly}")
 	}
-	code := a.loop(lines, signals)
+	lines, ended, read := make(chan inbound), make(chan struct{}), make(chan struct{})
+	go func() { // ends with in, which is closed below; waited for below
+		defer close(read)
+		a.read(in, lines)
+		close(ended)
+		close(lines)
+	}()
+	handled := make(chan struct{})
+	go func() { // ends with lines; waited for below
+		defer close(handled)
+		for l := range lines {
+			a.handle(l)
+		}
+	}()
+	code := a.await(ended, handled, signals)
 	a.end()
-	a.conn.shut.Store(true)
+	a.conn.Shut()
 	if c, ok := in.(io.Closer); ok {
-		c.Close() // the answer changes nothing: the process is ending
+		c.Close() // its error changes nothing: the process is ending
 	}
 	if in != io.Reader(os.Stdin) {
 		// Closing a terminal or an inherited pipe does not wake a blocked read;
 		// there the end of the process takes the reader.
-		for range lines {
-		}
+		within(finishGrace, read)
+		within(finishGrace, handled)
 	}
-	a.join()
+	joined := make(chan struct{})
+	go func() { // ends with the tasks; waited for below
+		defer close(joined)
+		a.tasks.Wait()
+	}()
+	within(finishGrace, joined)
 	return code
 }
 
-func (a *agent) loop(lines <-chan inbound, signals <-chan os.Signal) int {
+// await returns the exit code when it is time to end.
+func (a *agent) await(ended, handled <-chan struct{}, signals <-chan os.Signal) int {
 	for {
 		select {
-		case l, more := <-lines:
-			switch {
-			case more:
-				a.handle(l)
-			case a.stubborn.Load():
-				lines = nil
-			default:
-				return a.code()
+		case <-ended:
+			if a.stubborn.Load() {
+				ended = nil
+				continue
 			}
-		case code := <-a.exit:
-			return code
+			within(finishGrace, handled) // the last line may be under way
+			return a.code()
+		case <-a.ctx.Done():
+			return a.code()
 		case <-signals:
 			if !a.stubborn.Load() {
 				return a.code()
@@ -115,7 +126,7 @@ func (a *agent) loop(lines <-chan inbound, signals <-chan os.Signal) int {
 	}
 }
 
-// code is the exit code: that of a quit that came at the same time, or 0.
+// code is the exit code: that of quit, or 0.
 func (a *agent) code() int {
 	select {
 	case code := <-a.exit:
@@ -125,22 +136,17 @@ func (a *agent) code() int {
 	}
 }
 
-// join waits for the turns, at most finishGrace.
-func (a *agent) join() {
-	joined := make(chan struct{})
-	go func() { // ends with the turns; abandoned only when the process ends anyway
-		a.turns.Wait()
-		close(joined)
-	}()
+// within waits for done, at most d.
+func within(d time.Duration, done <-chan struct{}) {
 	select {
-	case <-joined:
-	case <-time.After(finishGrace):
+	case <-done:
+	case <-time.After(d):
 	}
 }
 
 // quit ends the process with code. Nothing is written after it.
 func (a *agent) quit(code int) {
-	a.conn.shut.Store(true)
+	a.conn.Shut()
 	select {
 	case a.exit <- code:
 	default: // it is ending already
@@ -151,13 +157,12 @@ func (a *agent) quit(code int) {
 // complain notes something for whoever reads the log.
 func (a *agent) complain(err error) { fmt.Fprintf(a.stderr, "scripted: %v\n", err) }
 
-// read sends the lines of in and closes lines at its end.
+// read sends the lines of in, to its end or that of the process.
 func (a *agent) read(in io.Reader, lines chan<- inbound) {
-	defer close(lines)
 	r := bufio.NewReaderSize(in, 64<<10)
 	for {
-		line, err := readLine(r, maxLineBytes)
-		if err != nil && !errors.Is(err, errLineTooLong) {
+		line, err := wire.ReadLine(r, wire.MaxLineBytes)
+		if err != nil && !errors.Is(err, wire.ErrLineTooLong) {
 			return
 		}
 		select {
@@ -174,81 +179,18 @@ func (a *agent) handle(l inbound) {
 		return
 	}
 	if l.err != nil {
-		a.conn.refuse(nil, fault(codeParse, "a line is longer than %d bytes", maxLineBytes))
+		a.conn.Refuse(nil, wire.Errorf(wire.CodeParse, "a line is longer than %d bytes", wire.MaxLineBytes))
 		return
 	}
-	m, err := parseMessage(l.line)
+	m, err := wire.Parse(l.line)
 	switch {
 	case err != nil:
-		a.conn.refuse(m.ID, err)
-	case m.isResponse():
-		a.conn.deliver(m)
-	case m.isRequest():
+		a.conn.Refuse(m.ID, err)
+	case m.IsResponse():
+		a.conn.Deliver(m)
+	case m.IsRequest():
 		a.request(m)
 	default:
 		a.notice(m)
-	}
-}
-
-// request answers a request, or lets its method do so later.
-func (a *agent) request(m message) {
-	result, err := a.call(m)
-	var failure *rpcError
-	switch {
-	case err == nil:
-		a.conn.answer(m.ID, result)
-	case errors.Is(err, errLater):
-	case errors.As(err, &failure):
-		a.conn.refuse(m.ID, failure)
-	default:
-		a.conn.refuse(m.ID, fault(codeInternal, "%v", err))
-	}
-}
-
-func (a *agent) call(m message) (string, error) {
-	if m.Method == "initialize" {
-		return a.initialize(m)
-	}
-	if a.surface == nil {
-		return "", fault(codeInvalid, "the first request must be initialize")
-	}
-	a.worked = true
-	do := a.surface.methods()[m.Method]
-	if do == nil || a.withheld(m.Method) {
-		return "", &rpcError{Code: codeNoMethod, Message: "method not found: " + m.Method, Data: json.RawMessage(`{"method":` + quote(m.Method) + `}`)}
-	}
-	return do(a, m)
-}
-
-// withheld tells whether a flag took a method away.
-func (a *agent) withheld(method string) bool {
-	switch method {
-	case "session/resume":
-		return a.options.noResume
-	case "session/load":
-		return a.options.noLoad
-	case "session/close":
-		return a.options.closeUnsupported
-	}
-	return false
-}
-
-// notice takes a notification. Unknown ones are ignored, as are all before
-// initialize.
-func (a *agent) notice(m message) {
-	if a.surface == nil {
-		return
-	}
-	switch m.Method {
-	case "session/cancel":
-		var p sessionParams
-		if decode(m.Params, &p) == nil {
-			a.cancelTurn(p.SessionID)
-		}
-	case "$/cancel_request":
-		var p struct{ RequestID json.RawMessage }
-		if decode(m.Params, &p) == nil && p.RequestID != nil {
-			a.cancelRequest(p.RequestID)
-		}
 	}
 }

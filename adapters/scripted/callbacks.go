@@ -6,6 +6,9 @@ import (
 	"path/filepath"
 	"strings"
 	"unicode/utf8"
+
+	"agentos/adapters/scripted/script"
+	"agentos/adapters/scripted/wire"
 )
 
 // The directives that ask something of the client, and those that say what the
@@ -34,22 +37,22 @@ func (t *turn) absolute(path string) string {
 }
 
 // callClient makes one request and returns its answer.
-func (t *turn) callClient(method, params string) (json.RawMessage, *rpcError) {
-	r := t.await([]pending{t.agent.conn.request(method, params)}, nil)[0]
-	return r.result, r.err
+func (t *turn) callClient(method, params string) (json.RawMessage, *wire.Error) {
+	r := t.await([]wire.Request{t.agent.conn.Request(method, params)}, nil)[0]
+	return r.Result, r.Err
 }
 
 func runWrite(t *turn, arg string) error {
 	path, text, _ := strings.Cut(arg, " ")
 	if path == "" {
-		return errUsage
+		return script.ErrUsage
 	}
 	if !t.agent.client.FS.WriteTextFile {
 		t.say("The client offers no fs/write_text_file.\n" + t.closing())
 		return nil
 	}
 	path = t.absolute(path)
-	params := fmt.Sprintf(`{"sessionId":%s,"path":%s,"content":%s}`, quote(t.session.id), quote(path), quote(text))
+	params := fmt.Sprintf(`{"sessionId":%s,"path":%s,"content":%s}`, wire.Quote(t.session.id), wire.Quote(path), wire.Quote(text))
 	if _, err := t.callClient("fs/write_text_file", params); err != nil {
 		t.say("write " + path + ": " + err.Error() + "\n" + t.closing())
 		return nil
@@ -60,14 +63,14 @@ func runWrite(t *turn, arg string) error {
 
 func runRead(t *turn, arg string) error {
 	if arg == "" {
-		return errUsage
+		return script.ErrUsage
 	}
 	if !t.agent.client.FS.ReadTextFile {
 		t.say("The client offers no fs/read_text_file.\n" + t.closing())
 		return nil
 	}
 	path := t.absolute(arg)
-	result, err := t.callClient("fs/read_text_file", fmt.Sprintf(`{"sessionId":%s,"path":%s}`, quote(t.session.id), quote(path)))
+	result, err := t.callClient("fs/read_text_file", fmt.Sprintf(`{"sessionId":%s,"path":%s}`, wire.Quote(t.session.id), wire.Quote(path)))
 	if err != nil {
 		t.say("read " + path + ": " + err.Error() + "\n" + t.closing())
 		return nil
@@ -82,15 +85,15 @@ func runRead(t *turn, arg string) error {
 
 func runShell(t *turn, arg string) error {
 	if arg == "" {
-		return errUsage
+		return script.ErrUsage
 	}
 	if !t.agent.client.Terminal {
 		t.say("The client offers no terminal.\n" + t.closing())
 		return nil
 	}
-	session := quote(t.session.id)
+	session := wire.Quote(t.session.id)
 	result, err := t.callClient("terminal/create", fmt.Sprintf(`{"sessionId":%s,"command":"/bin/sh","args":["-c",%s],"cwd":%s}`,
-		session, quote(arg), quote(t.session.params().Cwd)))
+		session, wire.Quote(arg), wire.Quote(t.session.params().Cwd)))
 	if err != nil {
 		t.say("sh: " + err.Error() + "\n" + t.closing())
 		return nil
@@ -99,15 +102,15 @@ func runShell(t *turn, arg string) error {
 	if err := json.Unmarshal(result, &created); err != nil {
 		return fmt.Errorf("read the answer to terminal/create: %w", err)
 	}
-	terminal := fmt.Sprintf(`{"sessionId":%s,"terminalId":%s}`, session, quote(created.TerminalID))
-	call := t.startCall(arg, "execute", "in_progress", `{"command":`+quote(arg)+`}`)
-	t.changeCall(call.id, "", `[{"type":"terminal","terminalId":`+quote(created.TerminalID)+`}]`)
+	terminal := fmt.Sprintf(`{"sessionId":%s,"terminalId":%s}`, session, wire.Quote(created.TerminalID))
+	call := t.startCall(arg, "execute", "in_progress", `{"command":`+wire.Quote(arg)+`}`)
+	t.changeCall(call.ID, "", `[{"type":"terminal","terminalId":`+wire.Quote(created.TerminalID)+`}]`)
 	ending, ok := t.finishTerminal(terminal)
 	status := "completed"
 	if !ok {
 		status = "failed"
 	}
-	t.changeCall(call.id, status, "")
+	t.changeCall(call.ID, status, "")
 	t.say("sh: " + ending + "\n" + t.closing())
 	return nil
 }
@@ -115,14 +118,14 @@ func runShell(t *turn, arg string) error {
 // finishTerminal waits for a terminal, kills it when the turn is cancelled, and
 // releases it in any case. It returns what is to be said, and whether all is well.
 func (t *turn) finishTerminal(terminal string) (string, bool) {
-	wire := t.agent.conn
-	exited := t.await([]pending{wire.request("terminal/wait_for_exit", terminal)}, func() {
-		wire.forget(wire.request("terminal/kill", terminal)) // its answer changes nothing
+	conn := t.agent.conn
+	exited := t.await([]wire.Request{conn.Request("terminal/wait_for_exit", terminal)}, func([]wire.Request) {
+		conn.Forget(conn.Request("terminal/kill", terminal)) // its answer changes nothing
 	})[0]
 	result, err := t.callClient("terminal/output", terminal)
-	wire.forget(wire.request("terminal/release", terminal)) // nor does this one's
-	if exited.err != nil {
-		err = exited.err
+	conn.Forget(conn.Request("terminal/release", terminal)) // nor does this one's
+	if exited.Err != nil {
+		err = exited.Err
 	}
 	if err != nil {
 		return err.Error(), false
@@ -132,7 +135,7 @@ func (t *turn) finishTerminal(terminal string) (string, bool) {
 		Signal   *string
 	}
 	var output struct{ Output string }
-	if json.Unmarshal(exited.result, &exit) != nil || json.Unmarshal(result, &output) != nil {
+	if json.Unmarshal(exited.Result, &exit) != nil || json.Unmarshal(result, &output) != nil {
 		return "the client's answers are unreadable", false
 	}
 	switch {
@@ -162,7 +165,7 @@ func runSession(t *turn, _ string) error {
 
 func runEnv(t *turn, arg string) error {
 	if arg == "" {
-		return errUsage
+		return script.ErrUsage
 	}
 	if value := t.agent.env(arg); value != "" {
 		t.say(arg + "=" + value + "\n" + t.closing())

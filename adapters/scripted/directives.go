@@ -1,5 +1,7 @@
 package scripted
 
+import "agentos/adapters/scripted/script"
+
 // directive is something a prompt may ask for, written [[name args]].
 type directive struct {
 	name string
@@ -7,13 +9,14 @@ type directive struct {
 	help string
 	// speaks: its last text carries the sentence about the tags, if no other
 	// directive that speaks comes after it. A turn in which none speaks ends
-	// with a message of its own for it.
+	// with a message of its own for it. [[raw]] counts as speaking and leaves the
+	// sentence out, so that a prompt that ends with it controls every byte.
 	speaks bool
 	// wholeLine: it reaches to the last ]] of its line, and its argument is
 	// taken byte for byte.
 	wholeLine bool
-	// run does it. errUsage: the argument is not understood, which the reply
-	// says before it goes on; errStop: the turn ends here; an *rpcError: the
+	// run does it. script.ErrUsage: the argument is not understood, which the reply
+	// says before it goes on; errStop: the turn ends here; an *wire.Error: the
 	// turn fails with it.
 	run func(t *turn, arg string) error
 }
@@ -67,4 +70,16 @@ func (d *directive) form() string {
 		return "[[" + d.name + "]]"
 	}
 	return "[[" + d.name + " " + d.args + "]]"
+}
+
+// formOf says how far the directive of that name reaches.
+func formOf(name string) script.Form {
+	d := findDirective(name)
+	switch {
+	case d == nil:
+		return script.Unknown
+	case d.wholeLine:
+		return script.Whole
+	}
+	return script.Closed
 }

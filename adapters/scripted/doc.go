@@ -15,23 +15,21 @@
 //
 // # Layout
 //
-// main.go and options.go are the command; conn.go and message.go the wire;
-// agent.go, lifecycle.go and prompt.go the methods; v1.go and v2.go the two
-// protocol versions, thin over session.go and turn.go, the one conversation;
-// store.go and journal.go the private sessions; script.go reads a prompt, and
-// directives.go names what it may ask for (speech.go, tools.go, callbacks.go,
-// faults.go do it).
+// Below are wire (JSON-RPC), store (the private sessions), script (what a prompt
+// says) and surface (the words of protocol versions 1 and 2). Here are the
+// command (main.go, options.go), the methods (agent.go, lifecycle.go, prompt.go,
+// config.go), the one conversation (session.go, turn.go) and what a turn can do
+// (directives.go has the table; speech.go, tools.go, callbacks.go, faults.go do it).
 //
 // # Concurrency
 //
-// One goroutine reads lines, the one of Main handles them in order, and each
-// turn has its own, which also writes the turn's answer. All lines leave through
-// conn, one write each. A session's fields are guarded by its mutex, a turn's
-// belong to its goroutine.
+// One goroutine reads lines, one handles them in order, and each turn has its
+// own, which also writes the turn's answer. A session's fields are guarded by
+// its mutex, a turn's belong to its goroutine.
 //
 // # Ownership
 //
 // Main ends with its input, with [[exit]] or [[half]], or with SIGTERM. It then
-// stops its turns and waits for them, for a bounded time: a client that no
-// longer reads must not keep an agent alive.
+// stops everything and waits for it, for a bounded time: a client that no longer
+// reads must not keep an agent alive.
 package scripted

@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"agentos/adapters/scripted/script"
+	"agentos/adapters/scripted/wire"
 )
 
 // The directives that decide how a turn ends, and those that misbehave.
@@ -15,24 +18,24 @@ func runWait(t *turn, _ string) error {
 
 func runStop(t *turn, arg string) error {
 	if arg == "" {
-		return errUsage
+		return script.ErrUsage
 	}
 	t.stop = arg
 	return nil
 }
 
 func runError(_ *turn, arg string) error {
-	code, err := integers(arg, 1)
+	code, err := script.Integers(arg, 1)
 	if err != nil {
 		return err
 	}
-	return &rpcError{Code: code[0], Message: "the prompt asked for this error", Data: []byte(`{"directive":"error"}`)}
+	return &wire.Error{Code: code[0], Message: "the prompt asked for this error", Data: []byte(`{"directive":"error"}`)}
 }
 
 func runExit(t *turn, arg string) error {
-	code, err := count(arg)
+	code, err := script.Count(arg)
 	if err != nil || code > 255 {
-		return errUsage
+		return script.ErrUsage
 	}
 	t.agent.quit(code)
 	return errStop
@@ -44,7 +47,7 @@ func runHang(t *turn, arg string) error {
 		t.agent.stubborn.Store(true)
 	case "":
 	default:
-		return errUsage
+		return script.ErrUsage
 	}
 	t.agent.deaf.Store(true)
 	<-t.agent.ctx.Done()
@@ -52,28 +55,28 @@ func runHang(t *turn, arg string) error {
 }
 
 func runHalf(t *turn, _ string) error {
-	t.agent.conn.write([]byte(`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":` + quote(t.session.id) + `,"upda`))
+	t.agent.conn.Half(`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":` + wire.Quote(t.session.id) + `,"upda`)
 	t.agent.quit(1)
 	return errStop
 }
 
 func runNoise(t *turn, _ string) error {
-	t.agent.conn.line("this line is not JSON")
+	t.agent.conn.Line("this line is not JSON")
 	return nil
 }
 
-func runDrop(t *turn, _ string) error { return t.agent.conn.drop() }
+func runDrop(t *turn, _ string) error { return t.agent.conn.Drop() }
 
-// runStderr writes lines of at most 80 bytes; it blocks as long as nobody reads.
+// runStderr writes lines of 80 bytes, many at once; it blocks as long as nobody
+// reads.
 func runStderr(t *turn, arg string) error {
-	n, err := count(arg)
+	n, err := script.Count(arg)
 	if err != nil {
 		return err
 	}
-	const width = 80
-	line := strings.Repeat("e", width-1) + "\n"
-	for left := n; left > 0; left -= width {
-		if _, err := io.WriteString(t.agent.stderr, line[max(0, width-left):]); err != nil {
+	lines := strings.Repeat(strings.Repeat("e", 79)+"\n", 800)
+	for left := n; left > 0; left -= len(lines) {
+		if _, err := io.WriteString(t.agent.stderr, lines[max(0, len(lines)-left):]); err != nil {
 			return fmt.Errorf("write to standard error: %w", err)
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"agentos/adapters/scripted/surface"
 )
 
 // options are the command line.
@@ -31,11 +33,16 @@ type options struct {
 	stubborn         bool
 }
 
+// features is what the command line leaves of the agent.
+func (o options) features() surface.Features {
+	return surface.Features{Load: !o.noLoad, Resume: !o.noResume, SystemPrompt: o.systemPrompt, NoMessageIDs: o.noMessageIDs, Version: o.answerVersion}
+}
+
 // flags declares the command line once, for parsing and for the help.
 func (o *options) flags() *flag.FlagSet {
 	f := flag.NewFlagSet("scripted", flag.ContinueOnError)
 	f.SetOutput(io.Discard) // Main prints, once
-	f.StringVar(&o.protocol, "protocol", "auto", "`1|2|auto`: the ACP versions it speaks; auto: the highest that the client asks for or below")
+	f.StringVar(&o.protocol, "protocol", "auto", "the ACP `VERSION` it speaks: 1, 2, or auto for the highest that the client asks for or below")
 	f.BoolVar(&o.noResume, "no-resume", false, "no session/resume")
 	f.BoolVar(&o.noLoad, "no-load", false, "no session/load")
 

@@ -3,47 +3,53 @@ package scripted
 import (
 	"bytes"
 	"encoding/json"
+
+	"agentos/adapters/scripted/script"
+	"agentos/adapters/scripted/wire"
 )
 
-// sessionParams is what every request about a session has.
-type sessionParams struct {
-	SessionID string `json:"sessionId"`
-}
-
-// prompt begins a turn, which answers the request.
-func (a *agent) prompt(m message) (string, error) {
+// prompt begins a turn. The turn answers the request where the surface does not.
+func (a *agent) prompt(m wire.Message) (string, error) {
 	var p struct {
 		sessionParams
 		Prompt []json.RawMessage `json:"prompt"`
 	}
-	if err := decode(m.Params, &p); err != nil {
+	if err := wire.Decode(m.Params, &p); err != nil {
 		return "", err
 	}
-	blocks, bad := parseBlocks(p.Prompt)
-	if bad != nil {
-		return "", bad
+	blocks, err := script.ParseBlocks(p.Prompt)
+	if err != nil {
+		return "", wire.Errorf(wire.CodeParams, "%v", err)
+	}
+	for i, b := range blocks {
+		if !a.surface.Accepts(b.Kind) {
+			return "", wire.Errorf(wire.CodeParams, "prompt block %d: %q is not supported", i, b.Kind)
+		}
 	}
 	s := a.session(p.SessionID)
 	if s == nil {
 		return "", noSession(p.SessionID)
 	}
-	if err := a.surface.accepts(blocks); err != nil {
-		return "", err
-	}
 	t, err := s.begin(a, m.ID, p.Prompt, blocks)
 	if err != nil {
 		return "", err
 	}
-	a.surface.taken(t)
-	a.turns.Go(t.run)
+	updates, result := a.surface.Taken(t.messageID, p.Prompt)
+	for _, u := range updates {
+		t.update(u)
+	}
+	if result != "" {
+		a.conn.Answer(m.ID, result)
+	}
+	a.tasks.Go(t.run)
 	return "", errLater
 }
 
 // cancel is session/cancel sent as a request, which it is not: it is answered
 // all the same.
-func (a *agent) cancel(m message) (string, error) {
+func (a *agent) cancel(m wire.Message) (string, error) {
 	var p sessionParams
-	if err := decode(m.Params, &p); err != nil {
+	if err := wire.Decode(m.Params, &p); err != nil {
 		return "", err
 	}
 	if a.session(p.SessionID) == nil {
@@ -55,12 +61,10 @@ func (a *agent) cancel(m message) (string, error) {
 
 // cancelTurn cancels the running turn of a session, if both exist.
 func (a *agent) cancelTurn(id string) {
-	s := a.session(id)
-	if s == nil {
-		return
-	}
-	if t := s.running(); t != nil {
-		t.cancel()
+	if s := a.session(id); s != nil {
+		if t := s.running(); t != nil {
+			t.cancel()
+		}
 	}
 }
 

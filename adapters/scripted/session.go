@@ -8,10 +8,14 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+
+	"agentos/adapters/scripted/script"
+	"agentos/adapters/scripted/store"
+	"agentos/adapters/scripted/wire"
 )
 
 // The values of the one config option, and the modes. Neither is stored: a
-// client that restores a session sets them again, and this agent shows whether
+// client that restores a session sets them again, and [[session]] shows whether
 // it did.
 const (
 	verbosityShort = "short"
@@ -21,42 +25,56 @@ const (
 )
 
 // reservedIDs is how many ids of a kind are set aside at once. After a kill the
-// session goes on above what was set aside, so that no id that was ever on the
-// wire is given to something else, without a write for each.
+// session goes on above what was set aside, so that no id that was on the wire
+// is given to something else, without a write for each.
 const reservedIDs = 64
 
-// session is one open conversation. Its fields but id and store are guarded by mu.
+// session is one open conversation.
 type session struct {
 	id    string
-	store *store
+	store *store.Store
 
-	mu        sync.Mutex
+	mu        sync.Mutex // guards what follows
 	opened    openParams // of the newest session/new, load or resume
 	stored    bool       // it has a file
-	created   string     // time of creation, RFC 3339
-	title     string
 	tags      []string
 	prompts   int
-	used      counters // ids given out
-	reserved  counters // ids that may be given out without a further write
+	used      store.IDs // ids given out
+	bound     store.IDs // ids that may be given out without a further write
 	verbosity string
 	mode      string
-	turn      *turn // the running one
-	closing   bool  // session/close has begun
+	turn      *turn // the running one, or nil
 }
 
-// newSession returns a session without a past.
-func newSession(id string, s *store, created string) *session {
-	return &session{id: id, store: s, created: created, verbosity: verbosityShort, mode: modeDefault}
+// newSession returns a session without a past or a file.
+func newSession(id string, st *store.Store) *session {
+	return &session{id: id, store: st, verbosity: verbosityShort, mode: modeDefault}
+}
+
+// forgetful returns a session that goes on in a file but remembers nothing of it.
+func forgetful(id string, st *store.Store, past *store.Past) *session {
+	s := newSession(id, st)
+	s.stored, s.used, s.bound = true, past.IDs, past.IDs
+	return s
 }
 
 // restored returns the session that a file tells of.
-func restored(id string, s *store, past *saved) *session {
-	sess := newSession(id, s, "")
-	sess.stored = true
-	sess.title, sess.tags, sess.prompts = past.title, past.tags, past.prompts
-	sess.used, sess.reserved = past.ids, past.ids
-	return sess
+func restored(id string, st *store.Store, past *store.Past) *session {
+	s := forgetful(id, st, past)
+	s.prompts = past.Prompts
+	for _, e := range past.Entries {
+		if e.User { // what the agent itself said is no proof of context
+			s.see(script.Texts(e.Content))
+		}
+	}
+	return s
+}
+
+// see remembers the tags of texts.
+func (s *session) see(texts []string) {
+	for _, text := range texts {
+		s.tags = script.AddTags(s.tags, text)
+	}
 }
 
 // open takes over what the client opened the session with. A system prompt is
@@ -66,50 +84,48 @@ func (s *session) open(p openParams) {
 	defer s.mu.Unlock()
 	s.opened = p
 	if p.SystemPrompt != nil {
-		s.tags = addTags(s.tags, p.SystemPrompt.text())
+		s.see(script.Texts(p.SystemPrompt.Content))
 	}
 }
 
-// create writes the session's file if it has none. mu must be held.
+// create begins the session's file if there is none. The caller holds mu, or
+// is the only one to know the session.
 func (s *session) create() error {
 	if s.stored {
 		return nil
 	}
-	if err := s.store.append(s.id, sessionLine(s.opened.Cwd, s.created)); err != nil {
+	if err := s.store.Create(s.id, s.opened.Cwd); err != nil {
 		return err
 	}
 	s.stored = true
 	return nil
 }
 
-// begin makes a turn of a prompt and stores the prompt. It fails with an
-// *rpcError while another turn runs.
-func (s *session) begin(a *agent, request json.RawMessage, content []json.RawMessage, blocks []block) (*turn, error) {
+// begin makes a turn of a prompt and stores the prompt. It fails with a
+// *wire.Error while another turn runs.
+func (s *session) begin(a *agent, request json.RawMessage, content []json.RawMessage, blocks []script.Block) (*turn, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	switch {
-	case s.closing:
-		return nil, noSession(s.id)
-	case s.turn != nil:
-		return nil, fault(codeInvalid, "a prompt is already running in this session")
+	if s.turn != nil {
+		return nil, wire.Errorf(wire.CodeInvalid, "a prompt is already running in this session")
 	}
 	if err := s.create(); err != nil {
 		return nil, err
 	}
 	used := s.used
 	used.Messages++
-	reserved := counters{Messages: used.Messages + reservedIDs, Calls: used.Calls + reservedIDs}
+	bound := above(used)
 	id := messageID(used.Messages)
-	if err := s.store.append(s.id, promptLine(id, content, reserved)); err != nil {
+	if err := s.store.Prompt(s.id, id, content, bound); err != nil {
 		return nil, err
 	}
-	s.used, s.reserved = used, reserved
+	s.used, s.bound = used, bound
 	s.prompts++
 	for _, b := range blocks {
-		s.tags = addTags(s.tags, b.text)
+		s.tags = script.AddTags(s.tags, b.Text)
 	}
-	t := &turn{agent: a, session: s, request: request, content: content, messageID: id, stop: stopEndTurn, done: make(chan struct{})}
-	t.steps, t.plain = parseScript(blocks)
+	t := &turn{agent: a, session: s, request: request, messageID: id, stop: stopEndTurn, done: make(chan struct{})}
+	t.steps, t.words = script.Parse(blocks, formOf)
 	t.ctx, t.cancel = context.WithCancel(a.ctx)
 	s.turn = t
 	return t, nil
@@ -120,22 +136,14 @@ func (s *session) finish(t *turn, stop string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.turn = nil
-	s.reserved = s.used
-	return s.store.append(s.id, replyLine(t.spoken(), stop, s.used))
+	s.bound = s.used
+	return s.store.Reply(s.id, t.spoken(), stop, s.used)
 }
 
 // running returns the turn that runs, or nil.
 func (s *session) running() *turn {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.turn
-}
-
-// shut marks the session as closing and returns the turn that runs, or nil.
-func (s *session) shut() *turn {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.closing = true
 	return s.turn
 }
 
@@ -179,37 +187,30 @@ func (s *session) nextCall() string {
 	return "call_" + strconv.Itoa(s.used.Calls)
 }
 
-// reserve sets more ids aside when the last reserved one was passed. A failed
-// write is not reported here: the turn's end writes to the same file and is.
+// reserve sets more ids aside when the bound was passed. A failed write is not
+// reported: the end of the turn writes to the same file, and is.
 func (s *session) reserve() {
-	if s.used.Messages <= s.reserved.Messages && s.used.Calls <= s.reserved.Calls {
+	if s.used.Messages <= s.bound.Messages && s.used.Calls <= s.bound.Calls {
 		return
 	}
-	s.reserved = counters{Messages: s.used.Messages + reservedIDs, Calls: s.used.Calls + reservedIDs}
-	if err := s.store.append(s.id, idsLine(s.reserved)); err != nil {
-		s.reserved = s.used
+	s.bound = above(s.used)
+	if err := s.store.Bound(s.id, s.bound); err != nil {
+		s.bound = s.used
 	}
 }
 
-// setTitle gives the session a title.
-func (s *session) setTitle(title string) error {
-	if err := s.remember(titleLine(title)); err != nil {
-		return err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.title = title
-	return nil
-}
-
-// remember appends a line to the session's file.
-func (s *session) remember(line string) error {
+// remember runs a write to the session's file, which there must be.
+func (s *session) remember(write func() error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.stored {
 		return fmt.Errorf("append to session %s: %w", s.id, fs.ErrNotExist)
 	}
-	return s.store.append(s.id, line)
+	return write()
 }
 
 func messageID(n int) string { return "m" + strconv.Itoa(n) }
+
+func above(used store.IDs) store.IDs {
+	return store.IDs{Messages: used.Messages + reservedIDs, Calls: used.Calls + reservedIDs}
+}

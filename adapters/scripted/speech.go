@@ -4,28 +4,32 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"agentos/adapters/scripted/script"
+	"agentos/adapters/scripted/surface"
+	"agentos/adapters/scripted/wire"
 )
 
 // The directives that make text and other quiet updates.
 
 func runChunks(t *turn, arg string) error {
-	n, err := count(arg)
+	n, err := script.Count(arg)
 	if err != nil {
 		return err
 	}
-	return t.words(n, 0)
+	return t.sayWords(n, 0)
 }
 
 func runSlow(t *turn, arg string) error {
-	n, err := integers(arg, 2)
+	n, err := script.Integers(arg, 2)
 	if err != nil || n[0] < 0 || n[1] < 0 {
-		return errUsage
+		return script.ErrUsage
 	}
-	return t.words(n[0], time.Duration(n[1])*time.Millisecond)
+	return t.sayWords(n[0], time.Duration(n[1])*time.Millisecond)
 }
 
-// words says n words, one a delta.
-func (t *turn) words(n int, apart time.Duration) error {
+// sayWords says n words, one a delta.
+func (t *turn) sayWords(n int, apart time.Duration) error {
 	for i := 1; i <= n; i++ {
 		if i > 1 && apart > 0 && !t.sleep(apart) || t.ctx.Err() != nil {
 			return errStop
@@ -40,7 +44,7 @@ func (t *turn) words(n int, apart time.Duration) error {
 }
 
 func runBig(t *turn, arg string) error {
-	n, err := count(arg)
+	n, err := script.Count(arg)
 	if err != nil {
 		return err
 	}
@@ -56,13 +60,13 @@ func runThink(t *turn, _ string) error {
 	t.pause()
 	id := t.session.nextMessage()
 	for _, thought := range []string{"Let me think. ", "Done."} {
-		t.update(t.agent.surface.chunk("agent_thought_chunk", id, textBlock(thought)))
+		t.update(t.agent.surface.Chunk("agent_thought_chunk", id, surface.Text(thought)))
 	}
 	return nil
 }
 
 func runLate(t *turn, arg string) error {
-	n, err := count(arg)
+	n, err := script.Count(arg)
 	if err != nil {
 		return err
 	}
@@ -81,12 +85,12 @@ func runUsage(t *turn, _ string) error {
 
 func runTitle(t *turn, arg string) error {
 	if arg == "" {
-		return errUsage
+		return script.ErrUsage
 	}
-	if err := t.session.setTitle(arg); err != nil {
+	if err := t.session.remember(func() error { return t.session.store.Title(t.session.id, arg) }); err != nil {
 		return err
 	}
-	t.update(`{"sessionUpdate":"session_info_update","title":` + quote(arg) + `}`)
+	t.update(`{"sessionUpdate":"session_info_update","title":` + wire.Quote(arg) + `}`)
 	return nil
 }
 
@@ -94,7 +98,7 @@ func runTitle(t *turn, arg string) error {
 // what the prompt put there.
 func runRaw(t *turn, arg string) error {
 	if arg == "" {
-		return errUsage
+		return script.ErrUsage
 	}
 	t.pause()
 	t.closing()

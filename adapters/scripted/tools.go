@@ -1,69 +1,41 @@
 package scripted
 
 import (
-	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
+
+	"agentos/adapters/scripted/script"
+	"agentos/adapters/scripted/surface"
+	"agentos/adapters/scripted/wire"
 )
 
 // The directives about tool calls and permissions.
 
-// toolCall is what is said of a tool call; empty members are not mentioned.
-type toolCall struct {
-	id      string
-	title   string
-	kind    string
-	status  string
-	input   string // raw
-	content string // raw array
-}
-
-// members are the call's members, without braces.
-func (c toolCall) members() string {
-	m := []string{`"toolCallId":` + quote(c.id)}
-	for _, text := range []struct{ name, value string }{{"title", c.title}, {"kind", c.kind}, {"status", c.status}} {
-		if text.value != "" {
-			m = append(m, `"`+text.name+`":`+quote(text.value))
-		}
-	}
-	if c.content != "" {
-		m = append(m, `"content":`+c.content)
-	}
-	if c.input != "" {
-		m = append(m, `"rawInput":`+c.input)
-	}
-	return strings.Join(m, ",")
-}
-
-// toolText is text as the content of a tool call.
-func toolText(text string) string { return `[{"type":"content","content":` + textBlock(text) + `}]` }
-
 // startCall announces a tool call.
-func (t *turn) startCall(title, kind, status, input string) toolCall {
+func (t *turn) startCall(title, kind, status, input string) surface.Call {
 	t.pause()
-	c := toolCall{id: t.session.nextCall(), title: title, kind: kind, status: status, input: input}
-	t.update(t.agent.surface.call(c, true))
+	c := surface.Call{ID: t.session.nextCall(), Title: title, Kind: kind, Status: status, Input: input}
+	t.update(t.agent.surface.Call(c, true))
 	return c
 }
 
 // changeCall says what became of a tool call.
 func (t *turn) changeCall(id, status, content string) {
-	t.update(t.agent.surface.call(toolCall{id: id, status: status, content: content}, false))
+	t.update(t.agent.surface.Call(surface.Call{ID: id, Status: status, Content: content}, false))
 }
 
 func runTool(t *turn, arg string) error {
 	if arg == "" {
-		return errUsage
+		return script.ErrUsage
 	}
-	c := t.startCall(arg, "other", "pending", `{"tool":`+quote(arg)+`}`)
-	t.changeCall(c.id, "in_progress", "")
-	t.changeCall(c.id, "completed", toolText(arg+" is done"))
+	c := t.startCall(arg, "other", "pending", `{"tool":`+wire.Quote(arg)+`}`)
+	t.changeCall(c.ID, "in_progress", "")
+	t.changeCall(c.ID, "completed", surface.CallText(arg+" is done"))
 	return nil
 }
 
 func runCalls(t *turn, arg string) error {
-	n, err := count(arg)
+	n, err := script.Count(arg)
 	if err != nil {
 		return err
 	}
@@ -76,70 +48,69 @@ func runCalls(t *turn, arg string) error {
 	return nil
 }
 
-// permissionOptions are the options of every request; their ids are short words.
-const permissionOptions = `[{"optionId":"allow","name":"Allow","kind":"allow_once"},{"optionId":"allow_always","name":"Always allow","kind":"allow_always"},` +
-	`{"optionId":"reject","name":"Reject","kind":"reject_once"},{"optionId":"reject_always","name":"Always reject","kind":"reject_always"}]`
-
-var permissionOptionIDs = []string{"allow", "allow_always", "reject", "reject_always"}
-
 func runAsk(t *turn, arg string) error {
 	if arg != "" && arg != "bare" {
-		return errUsage
+		return script.ErrUsage
 	}
 	return t.ask(1, arg == "bare")
 }
 
+// maxAsks bounds [[asks]]: all its requests are held at once.
+const maxAsks = 100_000
+
 func runAsks(t *turn, arg string) error {
-	n, err := count(arg)
-	if err != nil {
-		return err
+	n, err := script.Count(arg)
+	if err != nil || n > maxAsks {
+		return script.ErrUsage
 	}
 	return t.ask(n, false)
 }
 
 // ask makes n permission requests, waits for all and says what came of each.
 func (t *turn) ask(n int, bare bool) error {
-	calls := make([]toolCall, n)
-	requests := make([]pending, n)
-	wire, surface := t.agent.conn, t.agent.surface
+	calls := make([]surface.Call, n)
+	requests := make([]wire.Request, n)
+	conn, version := t.agent.conn, t.agent.surface
 	for i := range calls {
 		title := fmt.Sprintf("dangerous thing %d", i+1)
 		if bare {
 			t.pause()
-			calls[i] = toolCall{id: t.session.nextCall(), title: title, kind: "execute", status: "pending"}
+			calls[i] = surface.Call{ID: t.session.nextCall(), Title: title, Kind: "execute", Status: "pending"}
 		} else {
 			calls[i] = t.startCall(title, "execute", "pending", "")
 		}
-		requests[i] = wire.request("session/request_permission", surface.permission(t.session.id, calls[i]))
+		requests[i] = conn.Request("session/request_permission", version.Permission(t.session.id, calls[i]))
 	}
-	surface.blocked(t, true)
-	replies := t.await(requests, func() {
-		for _, r := range requests {
-			surface.abandon(wire, r)
+	t.update(version.Blocked(true))
+	replies := t.await(requests, func(open []wire.Request) {
+		for _, r := range open {
+			if version.Withdraws() {
+				conn.Notify("$/cancel_request", `{"requestId":`+r.ID+`}`)
+			}
 		}
 	})
 	if t.ctx.Err() == nil {
-		surface.blocked(t, false)
+		t.update(version.Blocked(false))
 	}
 	return t.sayOutcomes(calls, replies, bare)
 }
 
-// sayOutcomes ends the calls and says which option each was given. In version 1
-// a cancelled outcome means that the turn is being cancelled, even when
+// sayOutcomes ends the calls and says which option each was given. Where a
+// cancelled outcome means that the turn is being cancelled, it is, even when
 // session/cancel itself comes later.
-func (t *turn) sayOutcomes(calls []toolCall, replies []reply, bare bool) error {
+func (t *turn) sayOutcomes(calls []surface.Call, replies []wire.Reply, bare bool) error {
 	outcomes := make([]string, len(calls))
 	for i, c := range calls {
-		outcomes[i] = outcome(replies[i])
-		if outcomes[i] == "cancelled" && t.agent.surface.version() == 1 {
+		outcomes[i] = surface.Outcome(replies[i])
+		if outcomes[i] == surface.Cancelled && t.agent.surface.CancelledEnds() {
 			t.cancel()
 		}
 		switch {
 		case bare:
 		case strings.HasPrefix(outcomes[i], "allow"):
-			t.changeCall(c.id, "completed", "")
+			t.changeCall(c.ID, "completed", "")
 		default:
-			t.changeCall(c.id, "failed", toolText("not allowed"))
+			t.changeCall(c.ID, "failed", surface.CallText("not allowed"))
 		}
 	}
 	for i, o := range outcomes {
@@ -153,34 +124,4 @@ func (t *turn) sayOutcomes(calls []toolCall, replies []reply, bare bool) error {
 		t.say(text)
 	}
 	return nil
-}
-
-// outcome puts the answer to a permission request into words. Only an option
-// that was offered is ever an allow.
-func outcome(r reply) string {
-	if r.err != nil {
-		if r.err.Code == codeNotAnswered {
-			return "cancelled"
-		}
-		return "not approved, " + r.err.Error()
-	}
-	var result struct {
-		Outcome struct {
-			Outcome  string `json:"outcome"`
-			OptionID string `json:"optionId"`
-		} `json:"outcome"`
-	}
-	err := json.Unmarshal(r.result, &result)
-	switch o := result.Outcome; {
-	case err != nil:
-		return "not approved, the answer is unreadable"
-	case o.Outcome == "cancelled":
-		return "cancelled"
-	case o.Outcome == "selected" && slices.Contains(permissionOptionIDs, o.OptionID):
-		return o.OptionID
-	case o.Outcome == "selected":
-		return fmt.Sprintf("not approved, option %q was not offered", o.OptionID)
-	default:
-		return fmt.Sprintf("not approved, outcome %q is not known", o.Outcome)
-	}
 }

@@ -5,16 +5,17 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
+
+	"agentos/adapters/scripted/script"
+	"agentos/adapters/scripted/store"
+	"agentos/adapters/scripted/surface"
+	"agentos/adapters/scripted/wire"
 )
 
-// How a directive may end other than well.
-var (
-	errUsage = errors.New("argument not understood")
-	errStop  = errors.New("turn ends here")
-)
+// errStop is what a directive returns to end the turn.
+var errStop = errors.New("turn ends here")
 
 // The stop reasons this agent gives of itself.
 const (
@@ -23,19 +24,13 @@ const (
 	stopError     = "error"
 )
 
-// answerGrace is how long a cancelled turn waits for the client's answers to
-// its requests. The client must give them; a turn that never ends because it
-// does not would hide that.
-const answerGrace = 2 * time.Second
-
 // turn is one prompt being carried out.
 type turn struct {
 	agent     *agent
 	session   *session
 	request   json.RawMessage // id of the prompt request
-	content   []json.RawMessage
-	steps     []step
-	plain     string // what a plain reply repeats
+	steps     []script.Step
+	words     string // what a plain reply repeats
 	messageID string // of the user's message
 	ctx       context.Context
 	cancel    context.CancelFunc // by the client; the end of the process ends ctx too
@@ -77,22 +72,35 @@ func (t *turn) run() {
 		stop = stopError
 	}
 	if err := t.session.finish(t, stop); err != nil && failure == nil {
-		stop, failure = stopError, fault(codeInternal, "%v", err)
+		stop, failure = stopError, wire.Errorf(wire.CodeInternal, "%v", err)
 	}
-	t.agent.surface.ended(t, stop, failure)
+	t.answer(stop, failure)
 	close(t.done)
 	t.sayLate()
 }
 
+// answer says that the turn is over.
+func (t *turn) answer(stop string, failure *wire.Error) {
+	update, result := t.agent.surface.Ended(stop, failure)
+	t.update(update)
+	switch {
+	case result == "": // the request was answered when the prompt was taken
+	case failure != nil:
+		t.agent.conn.Refuse(t.request, failure)
+	default:
+		t.agent.conn.Answer(t.request, result)
+	}
+}
+
 // perform does what the prompt asks for. The error is what the turn fails with.
-func (t *turn) perform() *rpcError {
+func (t *turn) perform() *wire.Error {
 	if len(t.steps) == 0 {
 		t.reply()
 		return nil
 	}
 	t.speaker = -1
 	for i, s := range t.steps {
-		if s.directive.speaks {
+		if findDirective(s.Name).speaks {
 			t.speaker = i
 		}
 	}
@@ -101,17 +109,18 @@ func (t *turn) perform() *rpcError {
 			return nil
 		}
 		t.at = i
-		var failure *rpcError
-		switch err := s.directive.run(t, s.arg); {
+		d := findDirective(s.Name)
+		var failure *wire.Error
+		switch err := d.run(t, s.Arg); {
 		case err == nil:
-		case errors.Is(err, errUsage):
-			t.say("I do not understand [[" + s.directive.name + " " + s.arg + "]]: it is written " + s.directive.form() + ".\n" + t.closing())
+		case errors.Is(err, script.ErrUsage):
+			t.say("I do not understand [[" + strings.TrimSpace(s.Name+" "+s.Arg) + "]]: it is written " + d.form() + ".\n" + t.closing())
 		case errors.Is(err, errStop):
 			return nil
 		case errors.As(err, &failure):
 			return failure
 		default:
-			return fault(codeInternal, "%s: %v", s.directive.form(), err)
+			return wire.Errorf(wire.CodeInternal, "%s: %v", d.form(), err)
 		}
 	}
 	if !t.told && t.ctx.Err() == nil {
@@ -122,11 +131,11 @@ func (t *turn) perform() *rpcError {
 
 // reply answers a plain prompt, in three deltas.
 func (t *turn) reply() {
-	if t.plain == "" {
+	if t.words == "" {
 		t.say("You said nothing.")
 	} else {
 		t.say("You said: ")
-		t.say(t.plain)
+		t.say(t.words)
 	}
 	t.say("\n" + t.sentence())
 }
@@ -136,9 +145,9 @@ func (t *turn) sentence() string {
 	t.told = true
 	tags, prompts, verbosity := t.session.context()
 	if verbosity == verbosityLong {
-		return seen(tags) + fmt.Sprintf(" This is prompt %d of the session.", prompts)
+		return script.Seen(tags) + fmt.Sprintf(" This is prompt %d of the session.", prompts)
 	}
-	return seen(tags)
+	return script.Seen(tags)
 }
 
 // closing is the sentence about the tags if the step being carried out is the
@@ -158,87 +167,24 @@ func (t *turn) say(text string) {
 		t.messages = append(t.messages, utterance{id: t.open, text: &strings.Builder{}})
 	}
 	t.messages[len(t.messages)-1].text.WriteString(text)
-	t.update(t.agent.surface.chunk("agent_message_chunk", t.open, textBlock(text)))
+	t.update(t.agent.surface.Chunk("agent_message_chunk", t.open, surface.Text(text)))
 }
 
-// update sends an update of this turn's session.
-func (t *turn) update(update string) { t.agent.conn.update(t.session.id, update) }
+// update sends an update of this turn's session; "" is none.
+func (t *turn) update(update string) {
+	if update != "" {
+		t.agent.conn.Update(t.session.id, update)
+	}
+}
 
 // pause ends the open message: the next text begins a new one.
 func (t *turn) pause() { t.open = "" }
 
 // spoken are the turn's messages as they are stored.
-func (t *turn) spoken() []said {
-	messages := make([]said, len(t.messages))
+func (t *turn) spoken() []store.Said {
+	messages := make([]store.Said, len(t.messages))
 	for i, u := range t.messages {
-		messages[i] = said{MessageID: u.id, Text: u.text.String()}
+		messages[i] = store.Said{MessageID: u.id, Text: u.text.String()}
 	}
 	return messages
-}
-
-// sleep waits; false if the turn was cancelled meanwhile.
-func (t *turn) sleep(d time.Duration) bool { return sleep(t.ctx, d) }
-
-// sleep waits for d or the end of ctx; false if the latter came first.
-func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return ctx.Err() == nil
-	case <-ctx.Done():
-		return false
-	}
-}
-
-// sayLate sends the deltas that come after the answer, in the message the turn
-// ended with.
-func (t *turn) sayLate() {
-	slices.Sort(t.late)
-	var waited time.Duration
-	for _, after := range t.late {
-		if !sleep(t.agent.ctx, after-waited) {
-			return
-		}
-		waited = after
-		if t.last == "" {
-			t.last = t.session.nextMessage()
-		}
-		m := said{MessageID: t.last, Text: "(late)"}
-		if err := t.session.remember(lateLine(m)); err != nil {
-			t.agent.complain(err) // there is no request left to answer with it
-		}
-		t.update(t.agent.surface.chunk("agent_message_chunk", m.MessageID, textBlock(m.Text)))
-	}
-}
-
-// await receives the answers to requests. When the turn is cancelled onCancel
-// is called once, if given, and the client has answerGrace for the rest; what
-// is still open then counts as cancelled.
-func (t *turn) await(requests []pending, onCancel func()) []reply {
-	replies := make([]reply, len(requests))
-	cancelled := t.ctx.Done()
-	var deadline <-chan time.Time
-	for i := 0; i < len(requests); {
-		select {
-		case replies[i] = <-requests[i].reply:
-			i++
-		case <-cancelled:
-			cancelled, deadline = nil, time.After(answerGrace)
-			if onCancel != nil {
-				onCancel()
-			}
-		case <-deadline:
-			deadline = nil
-			for ; i < len(requests); i++ {
-				t.agent.conn.forget(requests[i])
-				replies[i] = reply{err: fault(codeNotAnswered, "the client did not answer")}
-			}
-		case <-t.agent.ctx.Done():
-			for ; i < len(requests); i++ {
-				replies[i] = reply{err: fault(codeNotAnswered, "the process is ending")}
-			}
-		}
-	}
-	return replies
 }

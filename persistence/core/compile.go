@@ -1,6 +1,7 @@
 package core
 
 import (
+	"errors"
 	"fmt"
 
 	"agentos/persistence"
@@ -9,7 +10,8 @@ import (
 
 // BatchError says that a group was refused before it reached the database,
 // because one of its batches cannot be a continuation of what is before it in
-// the group. It is a mistake of whoever made the batch.
+// the group. It is a mistake of whoever made the batch. It is definite, as
+// persistence.Definite has it: the group without the batch may be stored.
 type BatchError struct {
 	Index   int // in the group given to Compile
 	Session protocol.SessionID
@@ -18,6 +20,11 @@ type BatchError struct {
 
 func (e *BatchError) Error() string {
 	return fmt.Sprintf("compile batch %d of session %q: %s", e.Index, e.Session, e.Reason)
+}
+
+// Unwrap returns what the database would have said, had it been asked.
+func (e *BatchError) Unwrap() error {
+	return &persistence.Error{Class: persistence.ClassMismatch, Wave: -1, Stmt: -1, Err: errors.New(e.Reason)}
 }
 
 // Compile folds a group of batches into waves of statements for one

@@ -3,7 +3,6 @@ package core_test
 import (
 	"context"
 	"fmt"
-	"testing"
 
 	"agentos/persistence"
 	"agentos/persistence/core"
@@ -11,9 +10,10 @@ import (
 	"agentos/protocol"
 )
 
-// testing_ is what *testing.T and *rapid.T have in common.
-type testing_ interface {
+// reporter is what *testing.T and *rapid.T have in common.
+type reporter interface {
 	Helper()
+	Cleanup(func())
 	Fatalf(format string, args ...any)
 	Errorf(format string, args ...any)
 }
@@ -21,7 +21,7 @@ type testing_ interface {
 var ctx = context.Background()
 
 // migrate brings db to the newest core schema.
-func migrate(t testing_, db persistence.DB) {
+func migrate(t reporter, db persistence.DB) {
 	t.Helper()
 	plan, err := schema.Inspect(db, []schema.Owner{core.Owner})
 	if err != nil {
@@ -32,7 +32,7 @@ func migrate(t testing_, db persistence.DB) {
 	}
 }
 
-func newDB(t testing.TB) persistence.DB {
+func newDB(t reporter) persistence.DB {
 	t.Helper()
 	db := openDB(t)
 	migrate(t, db)
@@ -40,7 +40,7 @@ func newDB(t testing.TB) persistence.DB {
 }
 
 // exec runs statements of a test's own, in order.
-func exec(t testing_, db persistence.DB, sql ...string) {
+func exec(t reporter, db persistence.DB, sql ...string) {
 	t.Helper()
 	var tx persistence.Tx
 	for _, s := range sql {
@@ -51,7 +51,7 @@ func exec(t testing_, db persistence.DB, sql ...string) {
 	}
 }
 
-func read(t testing_, q persistence.Querier, sql string, args ...persistence.Value) [][]persistence.Value {
+func read(t reporter, q persistence.Querier, sql string, args ...persistence.Value) [][]persistence.Value {
 	t.Helper()
 	rows, err := q.Query(ctx, persistence.Query{SQL: sql, Args: args})
 	if err != nil {
@@ -70,7 +70,7 @@ func write(db persistence.DB, batches ...protocol.Batch) error {
 }
 
 // mustWrite commits a group of batches.
-func mustWrite(t testing_, db persistence.DB, batches ...protocol.Batch) {
+func mustWrite(t reporter, db persistence.DB, batches ...protocol.Batch) {
 	t.Helper()
 	if err := write(db, batches...); err != nil {
 		t.Fatalf("write = %v", err)
@@ -78,7 +78,7 @@ func mustWrite(t testing_, db persistence.DB, batches ...protocol.Batch) {
 }
 
 // dump returns every row of every core table.
-func dump(t testing_, q persistence.Querier) map[string][][]persistence.Value {
+func dump(t reporter, q persistence.Querier) map[string][][]persistence.Value {
 	t.Helper()
 	all := make(map[string][][]persistence.Value)
 	for _, row := range read(t, q, `SELECT name FROM sqlite_schema WHERE type = 'table' AND name GLOB 'agentos_core_*'`) {
@@ -89,7 +89,7 @@ func dump(t testing_, q persistence.Querier) map[string][][]persistence.Value {
 }
 
 // noFindings fails the test if Check finds anything.
-func noFindings(t testing_, q persistence.Querier) {
+func noFindings(t reporter, q persistence.Querier) {
 	t.Helper()
 	findings, err := core.Check(ctx, q)
 	if err != nil {
@@ -101,7 +101,7 @@ func noFindings(t testing_, q persistence.Querier) {
 }
 
 // history reads all events of a session, in pages of n.
-func history(t testing_, q persistence.Querier, id protocol.SessionID, n int) []protocol.Event {
+func history(t reporter, q persistence.Querier, id protocol.SessionID, n int) []protocol.Event {
 	t.Helper()
 	var all []protocol.Event
 	for after := protocol.Sequence(0); ; {

@@ -1,27 +1,52 @@
 package core_test
 
 import (
-	"testing"
-
 	"agentos/persistence"
-	"agentos/persistence/sqlitefile/engine"
+	"agentos/persistence/memdb"
+	"agentos/persistence/sqlitefile"
 )
 
-type memory struct{ *engine.Conn }
+func anything(persistence.Querier) error { return nil }
 
-func (memory) Idle() error { return nil }
-
-// openDB returns an empty database that ends with the test.
-func openDB(t testing.TB) persistence.DB {
+// openDB returns an empty database in memory that ends with the test.
+func openDB(t reporter) persistence.DB {
 	t.Helper()
-	c, err := engine.Open("file::memory:")
+	s, err := memdb.New()
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("new database: %v", err)
+	}
+	return open(t, s, anything)
+}
+
+// openFile returns the database at path, which it makes if there is none.
+func openFile(t reporter, path string) persistence.DB {
+	t.Helper()
+	return open(t, acquire(t, path), anything)
+}
+
+func acquire(t reporter, path string) persistence.Source {
+	t.Helper()
+	s, err := sqlitefile.Acquire(path, sqlitefile.Options{Create: true})
+	if err != nil {
+		t.Fatalf("acquire %s: %v", path, err)
+	}
+	return s
+}
+
+// open opens a source that ends with the test.
+func open(t reporter, s persistence.Source, inspect func(persistence.Querier) error) persistence.DB {
+	t.Helper()
+	db, err := s.Open(inspect)
+	if err != nil {
+		t.Fatalf("open: %v", err)
 	}
 	t.Cleanup(func() {
-		if err := c.Close(); err != nil {
-			t.Error(err)
+		if err := db.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+		if err := s.Release(); err != nil {
+			t.Errorf("release: %v", err)
 		}
 	})
-	return memory{c}
+	return db
 }

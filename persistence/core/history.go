@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -114,6 +115,7 @@ func scanPage(rows []values) (Page, error) {
 			return Page{}, s.err
 		}
 	}
+	slices.SortFunc(p.Events, func(a, b protocol.Event) int { return cmp.Compare(a.Sequence, b.Sequence) })
 	return p, nil
 }
 

@@ -40,7 +40,7 @@ WHERE s.session_id = ? AND s.deleting = 0`
 	loadPending = `SELECT ` + recordColumns + `
 FROM agentos_core_permission_records AS r
 WHERE r.session_id = ? AND r.prompt_id = ? AND r.state = 'pending'
-ORDER BY r.created_at_ms, r.rowid`
+ORDER BY r.created_at_ms, r.rowid DESC`
 
 	acceptedSessions = `SELECT p.session_id
 FROM agentos_core_prompts AS p
@@ -50,7 +50,8 @@ ORDER BY p.session_id`
 
 	// A page of history is chosen by size before any payload is read:
 	// octet_length looks at a row's header only. The session's row is joined so
-	// that bounds and page are of one moment.
+	// that bounds and page are of one moment. Sorting is left to the reader: here
+	// it would copy the payloads once more.
 	historyAfter = `WITH page AS (
 	SELECT sequence, sum(size) OVER (ORDER BY sequence ROWS UNBOUNDED PRECEDING) - size AS bytes_before
 	FROM (
@@ -62,8 +63,7 @@ SELECT s.latest_sequence, s.oldest_retained_sequence, ` + eventColumns + `
 FROM agentos_core_sessions AS s
 LEFT JOIN page ON page.bytes_before < ?
 LEFT JOIN agentos_core_events AS e ON e.session_id = s.session_id AND e.sequence = page.sequence
-WHERE s.session_id = ? AND s.deleting = 0
-ORDER BY e.sequence`
+WHERE s.session_id = ? AND s.deleting = 0`
 
 	historyBefore = `WITH page AS (
 	SELECT sequence, sum(size) OVER (ORDER BY sequence DESC ROWS UNBOUNDED PRECEDING) - size AS bytes_before
@@ -76,8 +76,7 @@ SELECT s.latest_sequence, s.oldest_retained_sequence, ` + eventColumns + `
 FROM agentos_core_sessions AS s
 LEFT JOIN page ON page.bytes_before < ?
 LEFT JOIN agentos_core_events AS e ON e.session_id = s.session_id AND e.sequence = page.sequence
-WHERE s.session_id = ? AND s.deleting = 0
-ORDER BY e.sequence`
+WHERE s.session_id = ? AND s.deleting = 0`
 
 	eventRange = `SELECT ` + eventColumns + `
 FROM agentos_core_events AS e

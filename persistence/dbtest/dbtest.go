@@ -49,23 +49,32 @@ const (
 	countForever  = `WITH RECURSIVE up(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM up WHERE i < 20000000) SELECT count(*) FROM up`
 )
 
-// Run runs the suite. newSource returns a source of a new, empty database; the suite
-// releases it.
+// testCase is one case of the suite.
+type testCase struct {
+	name string
+	run  func(*testing.T, *bench)
+}
+
+// Run runs the suite. newSource returns a source of a new, empty database; the
+// suite releases it.
 func Run(t *testing.T, newSource func(t testing.TB) persistence.Source) {
-	for name, test := range map[string]func(*testing.T, *bench){
-		"Outcome":  testOutcome,
-		"Values":   testValues,
-		"Reads":    testReads,
-		"Lifetime": testLifetime,
-	} {
-		t.Run(name, func(t *testing.T) { test(t, &bench{make: newSource}) })
-	}
+	runCases(t, newSource, "Outcome", outcomeCases)
+	runCases(t, newSource, "Values", valuesCases)
+	runCases(t, newSource, "Reads", readsCases)
+	runCases(t, newSource, "Lifetime", lifetimeCases)
+	runCases(t, newSource, "Twin", []testCase{{"RandomTransactions", randomTransactions}})
 }
 
 // RunReadOnly runs the cases for handles that keep a read from writing. A handle
 // on a database of somebody else's cannot promise that.
 func RunReadOnly(t *testing.T, newSource func(t testing.TB) persistence.Source) {
-	testReadOnly(t, &bench{make: newSource})
+	runCases(t, newSource, "ReadOnly", readonlyCases)
+}
+
+func runCases(t *testing.T, newSource func(t testing.TB) persistence.Source, group string, cases []testCase) {
+	for _, c := range cases {
+		t.Run(group+"/"+c.name, func(t *testing.T) { c.run(t, &bench{make: newSource}) })
+	}
 }
 
 // bench makes the databases of one group of cases.

@@ -7,65 +7,78 @@ import (
 	"agentos/persistence"
 )
 
-func testOutcome(t *testing.T, b *bench) {
-	t.Run("WavesRunInOrder", func(t *testing.T) {
-		db := b.db(t)
-		mustTx(t, db,
-			wave(one(addItem, int64(1), "a", int64(10)), one(addItem, int64(2), "b", int64(20))),
-			wave(want(1, setItem, int64(11), int64(1), int64(10)), want(1, setItem, int64(21), int64(2), int64(20))),
-			wave(want(2, raiseAllConst)),
-		)
-		wantRows(t, db, [][]persistence.Value{{int64(1), "a", int64(12)}, {int64(2), "b", int64(22)}}, allItems)
-	})
+var outcomeCases = []testCase{
+	{"WavesRunInOrder", wavesRunInOrder},
+	{"ManyRowsInOneStatement", manyRowsInOneStatement},
+	{"ReturningManyRows", returningManyRows},
+	{"NoRowsOfArgumentsIsNoRun", noRowsOfArgumentsIsNoRun},
+	{"EmptyTransaction", emptyTransaction},
+	{"MismatchRollsEverythingBack", mismatchRollsEverythingBack},
+	{"ConstraintRollsEverythingBack", constraintRollsEverythingBack},
+	{"MalformedStatement", malformedStatement},
+	{"SchemaChangesUnderPreparedStatements", schemaChangesUnderPreparedStatements},
+}
 
-	t.Run("ManyRowsInOneStatement", func(t *testing.T) {
-		db := b.db(t)
-		st := persistence.Stmt{SQL: addItemBack, Want: 1500}
-		for i := range 1500 {
-			st.Rows = append(st.Rows, []persistence.Value{int64(i), fmt.Sprint("name ", i), int64(1)})
-		}
-		mustTx(t, db, wave(st))
-		wantRows(t, db, [][]persistence.Value{{int64(1500), int64(1500)}}, sumItems)
-	})
+func wavesRunInOrder(t *testing.T, b *bench) {
+	db := b.db(t)
+	mustTx(t, db,
+		wave(one(addItem, int64(1), "a", int64(10)), one(addItem, int64(2), "b", int64(20))),
+		wave(want(1, setItem, int64(11), int64(1), int64(10)), want(1, setItem, int64(21), int64(2), int64(20))),
+		wave(want(2, raiseAllConst)),
+	)
+	wantRows(t, db, [][]persistence.Value{{int64(1), "a", int64(12)}, {int64(2), "b", int64(22)}}, allItems)
+}
 
-	t.Run("ReturningManyRows", func(t *testing.T) {
-		db := b.db(t)
-		mustTx(t, db, wave(items(1, 7)...))
-		mustTx(t, db, wave(want(7, raiseAll, int64(5))))
-		e := refused(t, db, persistence.ClassMismatch, wave(want(6, raiseAll, int64(5))))
-		wantPlace(t, e, 0, 0)
-		mustTx(t, db, wave(want(-1, raiseAll, int64(1))))
-		wantRows(t, db, [][]persistence.Value{{int64(7), int64(7 * 6)}}, sumItems)
-	})
+func manyRowsInOneStatement(t *testing.T, b *bench) {
+	db := b.db(t)
+	st := persistence.Stmt{SQL: addItemBack, Want: 1500}
+	for i := range 1500 {
+		st.Rows = append(st.Rows, []persistence.Value{int64(i), fmt.Sprint("name ", i), int64(1)})
+	}
+	mustTx(t, db, wave(st))
+	wantRows(t, db, [][]persistence.Value{{int64(1500), int64(1500)}}, sumItems)
+}
 
-	t.Run("NoRowsOfArgumentsIsNoRun", func(t *testing.T) {
-		db := b.db(t)
-		mustTx(t, db, wave(persistence.Stmt{SQL: addItem}))
-		wantRows(t, db, [][]persistence.Value{{int64(0)}}, countItems)
-	})
+func returningManyRows(t *testing.T, b *bench) {
+	db := b.db(t)
+	mustTx(t, db, wave(items(1, 7)...))
+	mustTx(t, db, wave(want(7, raiseAll, int64(5))))
+	e := refused(t, db, persistence.ClassMismatch, wave(want(6, raiseAll, int64(5))))
+	wantPlace(t, e, 0, 0)
+	refused(t, db, persistence.ClassMismatch, wave(want(0, raiseAll, int64(5))))
+	mustTx(t, db, wave(want(-1, raiseAll, int64(1))))
+	wantRows(t, db, [][]persistence.Value{{int64(7), int64(7 * 6)}}, sumItems)
+}
 
-	t.Run("EmptyTransaction", func(t *testing.T) {
-		db := b.db(t)
-		mustTx(t, db)
-		mustTx(t, db, wave())
-	})
+func noRowsOfArgumentsIsNoRun(t *testing.T, b *bench) {
+	db := b.db(t)
+	mustTx(t, db, wave(persistence.Stmt{SQL: addItem}))
+	wantRows(t, db, [][]persistence.Value{{int64(0)}}, countItems)
+}
 
-	t.Run("MismatchRollsEverythingBack", func(t *testing.T) {
-		db := b.db(t)
-		mustTx(t, db, wave(items(1, 2)...))
-		e := refused(t, db, persistence.ClassMismatch,
-			wave(one(addItem, int64(7), "x", int64(0))),
-			wave(one(addItem, int64(8), "y", int64(0)), want(1, setItem, int64(9), int64(1), int64(77))),
-			wave(one(addItem, int64(9), "z", int64(0))),
-		)
-		wantPlace(t, e, 1, 1)
-		if !persistence.Definite(e) {
-			t.Errorf("Definite(%v) = false", e)
-		}
-		wantRows(t, db, [][]persistence.Value{{int64(2), int64(0)}}, sumItems)
-		mustTx(t, db, wave(want(1, setItem, int64(9), int64(1), int64(0))))
-	})
+func emptyTransaction(t *testing.T, b *bench) {
+	db := b.db(t)
+	mustTx(t, db)
+	mustTx(t, db, wave())
+}
 
+func mismatchRollsEverythingBack(t *testing.T, b *bench) {
+	db := b.db(t)
+	mustTx(t, db, wave(items(1, 2)...))
+	e := refused(t, db, persistence.ClassMismatch,
+		wave(one(addItem, int64(7), "x", int64(0))),
+		wave(one(addItem, int64(8), "y", int64(0)), want(1, setItem, int64(9), int64(1), int64(77))),
+		wave(one(addItem, int64(9), "z", int64(0))),
+	)
+	wantPlace(t, e, 1, 1)
+	if !persistence.Definite(e) {
+		t.Errorf("Definite(%v) = false", e)
+	}
+	wantRows(t, db, [][]persistence.Value{{int64(2), int64(0)}}, sumItems)
+	mustTx(t, db, wave(want(1, setItem, int64(9), int64(1), int64(0))))
+}
+
+func constraintRollsEverythingBack(t *testing.T, b *bench) {
 	for name, bad := range map[string]persistence.Stmt{
 		"Unique":  one(addItem, int64(50), "item 1", int64(0)),
 		"Primary": one(addItem, int64(1), "other", int64(0)),
@@ -74,7 +87,7 @@ func testOutcome(t *testing.T, b *bench) {
 		"Type":    one(addItem, int64(50), "other", "no number"),
 		"Second":  {SQL: addItem, Rows: [][]persistence.Value{{int64(60), "sixty", int64(0)}, {int64(60), "again", int64(0)}}},
 	} {
-		t.Run("ConstraintRollsEverythingBack/"+name, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			db := b.db(t)
 			mustTx(t, db, wave(items(1, 1)...))
 			e := refused(t, db, persistence.ClassConstraint, wave(one(addItem, int64(7), "x", int64(0))), wave(one(addItem, int64(8), "y", int64(0)), bad))
@@ -84,25 +97,25 @@ func testOutcome(t *testing.T, b *bench) {
 			wantRows(t, db, [][]persistence.Value{{int64(2)}}, countItems)
 		})
 	}
+}
 
-	t.Run("MalformedStatement", func(t *testing.T) {
-		db := b.db(t)
-		refused(t, db, persistence.ClassOther, wave(one(addItem, int64(7), "x", int64(0))), wave(one(`INSERT INTO nowhere VALUES (1)`)))
-		wantRows(t, db, [][]persistence.Value{{int64(0)}}, countItems)
-		mustTx(t, db, wave(items(1, 1)...))
-	})
+func malformedStatement(t *testing.T, b *bench) {
+	db := b.db(t)
+	refused(t, db, persistence.ClassOther, wave(one(addItem, int64(7), "x", int64(0))), wave(one(`INSERT INTO nowhere VALUES (1)`)))
+	wantRows(t, db, [][]persistence.Value{{int64(0)}}, countItems)
+	mustTx(t, db, wave(items(1, 1)...))
+}
 
-	t.Run("SchemaChangesUnderPreparedStatements", func(t *testing.T) {
-		db := b.db(t)
-		mustTx(t, db, wave(items(1, 1)...))
-		rows(t, db, allItems)
-		mustTx(t, db, wave(one(`ALTER TABLE items ADD COLUMN extra TEXT`)), wave(one(`CREATE TABLE more (id INTEGER) STRICT;
-		`)), wave(one(`INSERT INTO more (id) VALUES (?)`, int64(1)), one(addItem, int64(2), "item 2", int64(0))))
-		wantRows(t, db, [][]persistence.Value{{int64(2)}}, countItems)
-		if got := rows(t, db, allItems); len(got) != 2 {
-			t.Errorf("rows = %v; want 2", got)
-		}
-	})
+func schemaChangesUnderPreparedStatements(t *testing.T, b *bench) {
+	db := b.db(t)
+	mustTx(t, db, wave(items(1, 1)...))
+	rows(t, db, allItems)
+	mustTx(t, db, wave(one(`ALTER TABLE items ADD COLUMN extra TEXT`)), wave(one(`CREATE TABLE more (id INTEGER) STRICT;
+	`)), wave(one(`INSERT INTO more (id) VALUES (?)`, int64(1)), one(addItem, int64(2), "item 2", int64(0))))
+	wantRows(t, db, [][]persistence.Value{{int64(2)}}, countItems)
+	if got := rows(t, db, allItems); len(got) != 2 {
+		t.Errorf("rows = %v; want 2", got)
+	}
 }
 
 // items returns statements that add the items first..last with n = 0.

@@ -2,7 +2,10 @@ package schema_test
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -226,6 +229,40 @@ func TestS2_5_OwnersAreIndependent(t *testing.T) {
 	}
 }
 
+// The databases of AgentOS open: the filesystem tables are the ones of our own
+// version 1, core gets its second step, the actor owner both.
+func TestS2_5_AgentOSDatabases(t *testing.T) {
+	for _, name := range []string{"agentos-0.2.21.db", "agentos-0.2.21-crashed.db"} {
+		b, err := os.ReadFile(filepath.Join("..", "core", "testdata", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(t.TempDir(), "vm.db")
+		if err := os.WriteFile(path, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		theirs, ours := openFile(t, path), openDB(t)
+		if plan := migrate(t, theirs, owners); plan.New || plan.Steps() != 3 {
+			t.Errorf("%s: new %v, %d steps; want 3", name, plan.New, plan.Steps())
+		}
+		migrate(t, ours, owners)
+		if d := cmp.Diff(definitions(t, ours), definitions(t, theirs)); d != "" {
+			t.Errorf("%s: %s", name, d)
+		}
+	}
+}
+
+// definitions returns every definition by name, without what is only layout.
+func definitions(t testing.TB, q persistence.Querier) map[string]string {
+	t.Helper()
+	layout := strings.NewReplacer("(", " ( ", ")", " ) ", ",", " , ")
+	all := make(map[string]string)
+	for _, row := range read(t, q, `SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL`) {
+		all[row[0].(string)] = strings.Join(strings.Fields(layout.Replace(row[1].(string))), " ")
+	}
+	return all
+}
+
 // A step is all or nothing, and the steps before a failed one are kept.
 func TestS2_3_StepIsOneTransaction(t *testing.T) {
 	db := openDB(t)
@@ -275,6 +312,86 @@ func TestS2_3_StepIsCompareAndSet(t *testing.T) {
 	if d := cmp.Diff(before, dump(t, db)); d != "" {
 		t.Error(d)
 	}
+}
+
+// Steps that were released never change: databases that took them do not take
+// them again. A new step gets a new line here, no line is ever edited.
+func TestS2_3_StepsArePinned(t *testing.T) {
+	want := []string{
+		"filesystem 1 d20da3c3c6044a86",
+		"core 1 88c2c8065516d5cb",
+		"core 2 f98a603d901f7bf0",
+		"actor 1 adea5f690d8148fd",
+		"actor 2 4e2820f78f3e6213",
+	}
+	var got []string
+	for _, o := range owners {
+		for _, s := range o.Steps {
+			sum := sha256.Sum256([]byte(strings.Join(s.Stmts, ";\n")))
+			got = append(got, fmt.Sprintf("%s %d %x", o.Name, s.Version, sum[:8]))
+		}
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("a released step changed, or a new one is not pinned: %s", d)
+	}
+}
+
+// A file that is refused stays as it is, byte for byte, and nothing is left
+// beside it (MG-02).
+func TestS2_4_RefusedFileIsUnchanged(t *testing.T) {
+	for name, tc := range map[string]struct {
+		sql  string
+		code protocol.Code
+	}{
+		"future":  {"UPDATE agentos_actor_schema_version SET schema_version = 3", protocol.CodeFutureSchema},
+		"corrupt": {"DELETE FROM agentos_core_schema_version", protocol.CodeCorruptSchema},
+		"foreign": {"DROP TABLE agentos_core_schema_version; DROP TABLE agentos_fs_schema_version; DROP TABLE agentos_actor_schema_version", protocol.CodeNotAVMDatabase},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "vm.db")
+			t.Run("make", func(t *testing.T) {
+				db := openFile(t, path)
+				migrate(t, db, owners)
+				exec(t, db, strings.Split(tc.sql, ";")...)
+			})
+			before := files(t, path)
+			source := acquire(t, path)
+			_, err := source.Open(func(q persistence.Querier) error {
+				_, err := schema.Inspect(q, owners)
+				return err
+			})
+			if protocol.CodeOf(err) != tc.code {
+				t.Errorf("Open = %v; want %s", err, tc.code)
+			}
+			if err := source.Release(); err != nil {
+				t.Error(err)
+			}
+			if d := cmp.Diff(before, files(t, path)); d != "" {
+				t.Errorf("files changed: %s", d)
+			}
+		})
+	}
+}
+
+// files returns the hashes of the database's file and of those beside it, but
+// for the lock.
+func files(t *testing.T, path string) map[string]string {
+	t.Helper()
+	names, err := filepath.Glob(path + "*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := make(map[string]string)
+	for _, name := range names {
+		b, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.HasSuffix(name, ".lock") {
+			all[filepath.Base(name)] = fmt.Sprintf("%x", sha256.Sum256(b))
+		}
+	}
+	return all
 }
 
 func TestInspect_MalformedOwner(t *testing.T) {

@@ -108,15 +108,20 @@ type bare struct {
 	begin, fence, event, session, commit, rollback driver.Stmt
 }
 
-func bareHandle(b *testing.B) *bare {
-	b.Helper()
+// bareDriver is the driver without anything of ours.
+func bareDriver(t testing.TB) driver.Driver {
+	t.Helper()
 	db, err := sql.Open("sqlite", "")
 	if err != nil {
-		b.Fatal(err)
+		t.Fatal(err)
 	}
-	d := db.Driver()
-	db.Close()
-	conn, err := d.Open("file:" + filepath.Join(b.TempDir(), "vm.db") + "?_journal_mode=WAL&_synchronous=FULL&_busy_timeout=5000&_foreign_keys=1&_pragma=cache_size(-512)&_pragma=temp_store(MEMORY)&_pragma=journal_size_limit(8388608)")
+	defer db.Close()
+	return db.Driver()
+}
+
+func bareHandle(b *testing.B) *bare {
+	b.Helper()
+	conn, err := bareDriver(b).Open("file:" + filepath.Join(b.TempDir(), "vm.db") + "?_journal_mode=WAL&_synchronous=FULL&_busy_timeout=5000&_foreign_keys=1&_pragma=cache_size(-512)&_pragma=temp_store(MEMORY)&_pragma=journal_size_limit(8388608)")
 	if err != nil {
 		b.Fatal(err)
 	}

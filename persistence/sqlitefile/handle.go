@@ -172,7 +172,7 @@ func (h *handle) Tx(tx persistence.Tx) error {
 		return trouble(persistence.ClassClosed, errors.New("the database file was removed or replaced while it was open"))
 	}
 	err := h.writer.Tx(tx)
-	if e := persistence.AsError(err); e != nil && e.Outcome == persistence.Unknown && e.Class != persistence.ClassFull {
+	if e := persistence.AsError(err); e != nil && e.Outcome == persistence.Unknown && e.Class == persistence.ClassIO {
 		h.source.suspect = true
 	}
 	return err

@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -30,8 +31,10 @@ type holder struct {
 }
 
 func thisProcess(o Options) holder {
-	return holder{PID: os.Getpid(), StartTime: startTime(os.Getpid()), Command: o.Command, Socket: o.Socket}
+	return holder{PID: os.Getpid(), StartTime: ownStartTime(), Command: o.Command, Socket: o.Socket}
 }
+
+var ownStartTime = sync.OnceValue(func() uint64 { return startTime(os.Getpid()) })
 
 // alive reports whether the process is there and is the one that wrote the line.
 // Process ids are used again; with the time of their start they are not.

@@ -1,6 +1,6 @@
 package acp
 
-// The version of the protocol that is spoken.
+// Version is the version of the protocol that these views are of.
 const Version = 1
 
 // Methods of the agent.

@@ -110,7 +110,7 @@ func ParseUpdate(raw []byte) (Update, error) {
 			v.contents++
 		}
 	}
-	kind, ok := rawjson.String(v.kind)
+	kind, ok := updateKind(v.kind)
 	if !ok || kind == "" {
 		return Update{}, errors.New("read update: no sessionUpdate")
 	}
@@ -130,6 +130,17 @@ func ParseUpdate(raw []byte) (Update, error) {
 	return u, nil
 }
 
+// updateKind decodes the kind of an update; those that come by the thousand
+// cost no memory.
+func updateKind(raw []byte) (string, bool) {
+	for _, kind := range []string{updateAgent, updateThought, updateUser} {
+		if rawjson.IsString(raw, kind) {
+			return kind, true
+		}
+	}
+	return rawjson.String(raw)
+}
+
 // members are the raw members of an update that matter.
 type members struct {
 	kind, messageID, compactionID, content []byte
@@ -139,8 +150,7 @@ type members struct {
 // findText sets the text members of u if its content, which is at Raw[at:], is
 // a text block. Duplicates make it something to be kept as it is.
 func (u *Update) findText(at int) {
-	var kind rawjson.Member
-	var text rawjson.Member
+	var kind, text rawjson.Member
 	kinds, texts := 0, 0
 	for m := range rawjson.Members(u.ContentRaw) {
 		switch {
@@ -155,7 +165,7 @@ func (u *Update) findText(at int) {
 	if kinds != 1 || texts != 1 || rawjson.Kind(text.Value) != '"' {
 		return
 	}
-	if name, ok := rawjson.String(kind.Value); !ok || name != "text" {
+	if !rawjson.IsString(kind.Value, "text") {
 		return
 	}
 	u.IsText = true

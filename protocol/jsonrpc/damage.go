@@ -3,6 +3,8 @@ package jsonrpc
 import (
 	"fmt"
 	"regexp"
+
+	"agentos/protocol/rawjson"
 )
 
 // lost skips a line that cannot be read. What it was can often be seen all the
@@ -13,7 +15,8 @@ func (p *Peer) lost(kind DiagnosticKind, ln line, cause error) {
 	d := Diagnostic{Kind: kind, Bytes: ln.size}
 	text := ln.text
 	if kind == TooLong {
-		text, damage.Limit, d.Detail = ln.head, p.opts.MaxLineBytes, "a line longer than the limit"
+		text, _ = rawjson.Repair(ln.head)
+		damage.Limit, d.Detail = p.opts.MaxLineBytes, "a line longer than the limit"
 	} else {
 		d.Detail = cause.Error()
 	}

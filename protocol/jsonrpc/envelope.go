@@ -1,6 +1,10 @@
 package jsonrpc
 
-import "agentos/protocol/rawjson"
+import (
+	"strconv"
+
+	"agentos/protocol/rawjson"
+)
 
 // envelope is the raw members of a line that matter here; nil means absent. Of
 // duplicates the last one counts.
@@ -33,10 +37,7 @@ func scan(text []byte) envelope {
 	return e
 }
 
-func (e envelope) isV2() bool {
-	v, ok := rawjson.String(e.version)
-	return ok && v == "2.0"
-}
+func (e envelope) isV2() bool { return rawjson.IsString(e.version, "2.0") }
 
 const versionMember = `{"jsonrpc":"2.0"`
 
@@ -94,3 +95,5 @@ func errorFrame(id ID, e *Error) frame {
 	}
 	return frame{head: append(head, `,"data":`...), body: body(e.Data), tail: []byte("}}\n")}
 }
+
+func appendInt(dst []byte, n int64) []byte { return strconv.AppendInt(dst, n, 10) }

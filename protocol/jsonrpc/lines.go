@@ -57,7 +57,7 @@ func (l *lineReader) next() (line, error) {
 		l.scan = l.fill
 		size := l.partBytes + int64(l.fill-l.start)
 		if size > l.max {
-			return l.skip()
+			return l.skip(), nil
 		}
 		if l.err != nil {
 			if size == 0 {
@@ -76,8 +76,8 @@ func (l *lineReader) next() (line, error) {
 func (l *lineReader) take(end int) line {
 	last := l.buf[l.start:end]
 	size := l.partBytes + int64(len(last))
-	if size > l.max { // it came whole, in one read
-		s := skipped{}
+	if size > l.max { // the read that made it too long had its end as well
+		s := l.dropParts()
 		s.add(last)
 		return s.line()
 	}
@@ -86,34 +86,36 @@ func (l *lineReader) take(end int) line {
 		text = append(text, part...)
 	}
 	text = append(text, last...)
-	if l.parts != nil {
-		l.parts, l.partBytes = nil, 0
-	}
+	l.parts, l.partBytes = nil, 0
 	return line{text: text, size: size}
 }
 
 // skip drops the current line, which is too long already, up to its end.
-func (l *lineReader) skip() (line, error) {
-	s := skipped{}
-	for _, part := range l.parts {
-		s.add(part)
-	}
-	l.parts, l.partBytes = nil, 0
+func (l *lineReader) skip() line {
+	s := l.dropParts()
 	for {
 		n := bytes.IndexByte(l.buf[l.start:l.fill], '\n')
 		if n >= 0 {
 			s.add(l.buf[l.start : l.start+n])
 			l.start += n + 1
 			l.scan = l.start
-			return s.line(), nil
+			return s.line()
 		}
 		s.add(l.buf[l.start:l.fill])
 		l.start, l.scan, l.fill = 0, 0, 0
 		if l.err != nil {
-			return s.line(), nil
+			return s.line()
 		}
 		l.read()
 	}
+}
+
+func (l *lineReader) dropParts() (s skipped) {
+	for _, part := range l.parts {
+		s.add(part)
+	}
+	l.parts, l.partBytes = nil, 0
+	return s
 }
 
 // skipped is what is kept of a line that is dropped.

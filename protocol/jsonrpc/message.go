@@ -2,6 +2,7 @@ package jsonrpc
 
 import (
 	"fmt"
+	"strings"
 
 	"agentos/protocol/rawjson"
 )
@@ -14,24 +15,19 @@ type ID string
 // the request is open. Real ones are counters and UUIDs.
 const maxIDBytes = 1024
 
-// valid reports whether a raw token may be the id of a request.
+// valid reports whether a raw token may be the id of a request. The token may
+// come from a damaged line.
 func (id ID) valid() bool {
-	if len(id) == 0 || len(id) > maxIDBytes {
+	if len(id) == 0 || len(id) > maxIDBytes || rawjson.Check([]byte(id)) != nil {
 		return false
 	}
-	if id[0] == '"' {
+	switch rawjson.Kind([]byte(id)) {
+	case '"':
 		return true
+	case '0':
+		return !strings.ContainsAny(string(id), ".eE")
 	}
-	digits := id
-	if id[0] == '-' {
-		digits = id[1:]
-	}
-	for i := range len(digits) {
-		if digits[i] < '0' || digits[i] > '9' {
-			return false
-		}
-	}
-	return len(digits) > 0
+	return false
 }
 
 // Kind says what a Message is.

@@ -243,12 +243,3 @@ func (p *Peer) remove(id ID) *call {
 	delete(p.calls, id)
 	return c
 }
-
-func appendInt(dst []byte, n int64) []byte { return strconv.AppendInt(dst, n, 10) }
-
-// nullID is what an error is addressed to when the request's own id is unusable.
-const nullID ID = "null"
-
-var errNotRequest = &Error{Code: codeInvalidRequest, Message: "not a request: an id is a string or an integer, a method a string"}
-
-var errBatch = &Error{Code: codeInvalidRequest, Message: "batches are not supported: send one message a line"}

@@ -10,6 +10,13 @@ import (
 	"agentos/protocol/rawjson"
 )
 
+// nullID is what an error is addressed to when the request's own id is unusable.
+const nullID ID = "null"
+
+var errNotRequest = &Error{Code: codeInvalidRequest, Message: "not a request: an id is a string or an integer, a method a string"}
+
+var errBatch = &Error{Code: codeInvalidRequest, Message: "batches are not supported: send one message a line"}
+
 // read is the reader goroutine.
 func (p *Peer) read() {
 	defer close(p.done)

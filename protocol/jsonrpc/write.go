@@ -99,6 +99,10 @@ func (p *Peer) endWriting() {
 // answered.
 func (p *Peer) failWriting(batch []frame, written int64, err error) {
 	p.mu.Lock()
+	if p.closed { // it was Close that broke it, and the reader ends all calls
+		p.mu.Unlock()
+		return
+	}
 	p.writeEr = err
 	batch = append(batch, p.queue...)
 	p.queue, p.queued = nil, 0

@@ -1,7 +1,7 @@
 package public
 
 import (
-	"slices"
+	"bytes"
 	"strconv"
 
 	"agentos/protocol"
@@ -10,13 +10,23 @@ import (
 
 // The members of the envelopes. A payload's member of the same name is shown in
 // `native`, whether or not the envelope has the member this time: else what a
-// name means would depend on the event.
+// name means would depend on the event. Durable updates and deltas share one
+// list, so that an update looks the same live and in history.
 var (
-	eventMembers      = []string{"durability", "sessionId", "sequence", "timestamp", "acpVersion", "type", "run", "incomplete", "native"}
-	permissionMembers = append([]string{"requestId"}, eventMembers...)
-	outcomeMembers    = append([]string{"status", "reason"}, permissionMembers...)
-	deltaMembers      = []string{"durability", "sessionId", "afterSequence", "run", "offset", "acpVersion", "type", "native"}
+	updateMembers = []string{
+		"durability", "sessionId", "sequence", "timestamp", "acpVersion", "type", "run", "incomplete", "native",
+		"afterSequence", "offset",
+	}
+	permissionMembers = []string{
+		"durability", "sessionId", "sequence", "timestamp", "acpVersion", "type", "run", "incomplete", "native",
+		"requestId",
+	}
+	outcomeMembers = append([]string{"status", "reason"}, permissionMembers...)
 )
+
+// timeLayout is how protocol.TimeMS formats itself; appending it saves a copy on
+// the way of every event.
+const timeLayout = "2006-01-02T15:04:05.000Z"
 
 // unknownType is the type of an update that does not name its kind. Such are
 // not stored by this runtime, but a database may come from elsewhere.
@@ -29,13 +39,13 @@ const unknownType = "unknown"
 func AppendEvent(dst []byte, id protocol.SessionID, e protocol.Event) []byte {
 	dst = rawjson.AppendString(append(dst, `{"durability":"durable","sessionId":`...), string(id))
 	dst = strconv.AppendInt(append(dst, `,"sequence":`...), int64(e.Sequence), 10)
-	dst = append(append(dst, `,"timestamp":"`...), e.At.String()...)
+	dst = e.At.Time().AppendFormat(append(dst, `,"timestamp":"`...), timeLayout)
 	dst = strconv.AppendInt(append(dst, `","acpVersion":`...), int64(e.ACP), 10)
 	switch e.Kind {
 	case protocol.KindPermissionRequest:
 		dst = append(dst, `,"type":"permission_request"`...)
 		dst = appendText(dst, "requestId", string(e.Request))
-		return append(appendNative(appendMarks(dst, e), e.Payload, permissionMembers), '}')
+		return append(appendNative(appendMarks(dst, e), e.Payload, permissionMembers, nil), '}')
 	case protocol.KindPermissionResponse:
 		dst = append(dst, `,"type":"permission_response"`...)
 		dst = appendText(dst, "requestId", string(e.Request))
@@ -43,10 +53,10 @@ func AppendEvent(dst []byte, id protocol.SessionID, e protocol.Event) []byte {
 		if e.Reason != "" {
 			dst = appendText(dst, "reason", string(e.Reason))
 		}
-		return append(appendNative(appendMarks(dst, e), e.Payload, outcomeMembers), '}')
+		return append(appendNative(appendMarks(dst, e), e.Payload, outcomeMembers, nil), '}')
 	}
-	dst = appendType(dst, e.Payload)
-	return append(appendNative(appendMarks(dst, e), e.Payload, eventMembers, "sessionUpdate"), '}')
+	dst, kind := appendType(dst, e.Payload)
+	return append(appendNative(appendMarks(dst, e), e.Payload, updateMembers, kind), '}')
 }
 
 // AppendDelta appends the public form of a live piece of an open run (S5.2).
@@ -56,8 +66,8 @@ func AppendDelta(dst []byte, id protocol.SessionID, d protocol.Delta) []byte {
 	dst = appendText(dst, "run", string(d.Run))
 	dst = strconv.AppendInt(append(dst, `,"offset":`...), d.Offset, 10)
 	dst = strconv.AppendInt(append(dst, `,"acpVersion":`...), int64(d.ACP), 10)
-	dst = appendType(dst, d.Payload)
-	return append(appendNative(dst, d.Payload, deltaMembers, "sessionUpdate"), '}')
+	dst, kind := appendType(dst, d.Payload)
+	return append(appendNative(dst, d.Payload, updateMembers, kind), '}')
 }
 
 // appendMarks appends what only some events have.
@@ -76,19 +86,21 @@ func appendText(dst []byte, name, value string) []byte {
 	return rawjson.AppendString(dst, value)
 }
 
-// appendType appends the type of an update: its sessionUpdate, as spelled.
-func appendType(dst, payload []byte) []byte {
+// appendType appends the type of an update, its sessionUpdate as spelled, and
+// returns that; nil if there is none.
+func appendType(dst, payload []byte) (_, kind []byte) {
 	dst = append(dst, `,"type":`...)
 	if kind, ok := rawjson.Get(payload, "sessionUpdate"); ok && rawjson.Kind(kind) == '"' {
-		return append(dst, kind...)
+		return append(dst, kind...), kind
 	}
-	return append(append(append(dst, '"'), unknownType...), '"')
+	return append(append(append(dst, '"'), unknownType...), '"'), nil
 }
 
 // appendNative appends the members of a payload: those whose name is reserved
-// inside native, those that the envelope shows already not at all, and the
-// others flat. The order within either is the payload's.
-func appendNative(dst, payload []byte, reserved []string, shown ...string) []byte {
+// inside native, the others flat. The order within either is the payload's. kind
+// is the value of the sessionUpdate that the envelope shows as its type, so that
+// it is not repeated; nil if it shows none.
+func appendNative(dst, payload []byte, reserved []string, kind []byte) []byte {
 	if rawjson.Kind(payload) != '{' {
 		if len(payload) == 0 {
 			return dst
@@ -98,28 +110,25 @@ func appendNative(dst, payload []byte, reserved []string, shown ...string) []byt
 	var kept []rawjson.Member
 	for m := range rawjson.Members(payload) {
 		switch {
-		case isOneOf(m, shown) && rawjson.Kind(m.Value) == '"':
-		case isOneOf(m, reserved):
+		case kind != nil && m.Is("sessionUpdate") && bytes.Equal(m.Value, kind):
+		case m.IsAny(reserved):
 			kept = append(kept, m)
 		default:
 			dst = appendMember(append(dst, ','), m)
 		}
 	}
+	if kept == nil {
+		return dst
+	}
+	dst = append(dst, `,"native":{`...)
 	for i, m := range kept {
-		if i == 0 {
-			dst = append(dst, `,"native":{`...)
-		} else {
+		if i > 0 {
 			dst = append(dst, ',')
 		}
 		dst = appendMember(dst, m)
 	}
-	if kept != nil {
-		dst = append(dst, '}')
-	}
-	return dst
+	return append(dst, '}')
 }
-
-func isOneOf(m rawjson.Member, names []string) bool { return slices.ContainsFunc(names, m.Is) }
 
 func appendMember(dst []byte, m rawjson.Member) []byte {
 	dst = append(append(dst, m.Key...), ':')

@@ -3,6 +3,7 @@ package rawjson
 import (
 	"bytes"
 	"iter"
+	"slices"
 	"strconv"
 )
 
@@ -21,15 +22,21 @@ func (m Member) Name() string {
 	return s
 }
 
-// Is reports whether the decoded key is name. It does not allocate unless the
-// key has escapes.
-func (m Member) Is(name string) bool {
+// Is reports whether the decoded key is name.
+func (m Member) Is(name string) bool { return IsString(m.Key, name) }
+
+// IsAny reports whether the decoded key is one of names.
+func (m Member) IsAny(names []string) bool {
 	inner := Inner(m.Key)
-	if len(inner) == len(name) {
-		return string(inner) == name
+	if bytes.IndexByte(inner, '\\') >= 0 {
+		return slices.Contains(names, m.Name())
 	}
-	// An escape is always longer than what it stands for.
-	return len(inner) > len(name) && bytes.IndexByte(inner, '\\') >= 0 && m.Name() == name
+	for _, name := range names {
+		if string(inner) == name {
+			return true
+		}
+	}
+	return false
 }
 
 // Members returns the members of an object in order, duplicates included. It
@@ -79,7 +86,9 @@ func member(obj []byte, i int) (m Member, end int) {
 	}
 	at = skipSpace(obj, at+1)
 	m = Member{Key: obj[i:keyEnd:keyEnd], KeyAt: i, ValueAt: at}
-	if end = valueEnd(obj, at); end >= 0 {
+	// A member is followed by something, so a value up to the very end was cut
+	// off: a number might have had more digits.
+	if end = valueEnd(obj, at); end >= 0 && end < len(obj) {
 		m.Value = obj[at:end:end]
 	}
 	return m, end

@@ -26,6 +26,9 @@ func TestMembers_AgreesWithEncodingJSON(t *testing.T) {
 			if !m.Is(m.Name()) || m.Is(m.Name()+"x") {
 				t.Fatalf("Is(%q) is wrong for %q", m.Name(), m.Key)
 			}
+			if !m.IsAny([]string{"x", m.Name()}) || m.IsAny([]string{"x", m.Name() + "x"}) && m.Name() != "x" {
+				t.Fatalf("IsAny of %q is wrong for %q", m.Name(), m.Key)
+			}
 			got = append(got, entry{m.Name(), string(m.Value)})
 		}
 		for e := range rawjson.Elements(b) {
@@ -57,10 +60,18 @@ func TestGet_LastDuplicateWins(t *testing.T) {
 	})
 }
 
+func TestMember_IsComparesDecodedNames(t *testing.T) {
+	for m := range rawjson.Members([]byte(`{"a\nb":1}`)) {
+		if !m.Is("a\nb") || m.Is(`a\nb`) || !m.IsAny([]string{"a\nb"}) || m.IsAny([]string{`a\nb`}) {
+			t.Error("a name was compared with the spelling of a key")
+		}
+	}
+}
+
 func TestPrefix_CutOff(t *testing.T) {
 	const whole = `{"jsonrpc":"2.0", "id" : 3 ,"result":{"a":[1,"}"]},"x":tru`
 	for _, c := range []struct{ in, want string }{
-		{whole, `jsonrpc="2.0" id=3 result={"a":[1,"}"]} x=tru `},
+		{whole, `jsonrpc="2.0" id=3 result={"a":[1,"}"]} x=- `},
 		{whole[:46], `jsonrpc="2.0" id=3 result=- `},
 		{whole[:38], `jsonrpc="2.0" id=3 result=- `},
 		{whole[:35], `jsonrpc="2.0" id=3 `},
@@ -68,6 +79,9 @@ func TestPrefix_CutOff(t *testing.T) {
 		{whole[:21], `jsonrpc="2.0" `},
 		{whole[:1], ""},
 		{`{"a":}`, "a=- "},
+		{`{"a":12`, "a=- "},
+		{`{"a":12 `, "a=12 "},
+		{`{"a":"x"`, "a=- "},
 		{`{"a":1 "b":2}`, "a=1 "},
 		{`["a"]`, ""},
 		{"", ""},

@@ -25,6 +25,24 @@ func String(raw []byte) (s string, ok bool) {
 	return Unescape(inner)
 }
 
+// IsString reports whether raw is the string s, however it is spelled. It does
+// not allocate unless raw has escapes.
+func IsString(raw []byte, s string) bool {
+	inner := Inner(raw)
+	if inner == nil {
+		return false
+	}
+	if len(inner) == len(s) {
+		return string(inner) == s && bytes.IndexByte(inner, '\\') < 0
+	}
+	// An escape is always longer than what it stands for.
+	if len(inner) < len(s) || bytes.IndexByte(inner, '\\') < 0 {
+		return false
+	}
+	decoded, ok := Unescape(inner)
+	return ok && decoded == s
+}
+
 // Unescape decodes what is between the quotes of a string.
 func Unescape(inner []byte) (s string, ok bool) {
 	slash := bytes.IndexByte(inner, '\\')

@@ -23,6 +23,9 @@ func TestString_AgreesWithEncodingJSON(t *testing.T) {
 		if got, ok := rawjson.String(raw); got != want || !ok {
 			t.Fatalf("String(%s) = %q, %t; want %q", raw, got, ok, want)
 		}
+		if !rawjson.IsString(raw, want) || rawjson.IsString(raw, want+"x") || rawjson.IsString(raw, "x"+want) {
+			t.Fatalf("IsString(%s) is wrong for %q", raw, want)
+		}
 		if inner := rawjson.Inner(raw); `"`+string(inner)+`"` != string(raw) {
 			t.Fatalf("Inner(%s) = %s", raw, inner)
 		}
@@ -33,6 +36,9 @@ func TestString_NotAString(t *testing.T) {
 	for _, s := range []string{"", `"`, "1", "null", `a"`, `"a`, `"\x"`, `"\u12"`, `"\"`, "[]"} {
 		if got, ok := rawjson.String([]byte(s)); ok {
 			t.Errorf("String(%q) = %q; want none", s, got)
+		}
+		if rawjson.IsString([]byte(s), "") {
+			t.Errorf("IsString(%q) = true", s)
 		}
 	}
 	if s, ok := rawjson.String([]byte(` "a" `)); s != "a" || !ok {

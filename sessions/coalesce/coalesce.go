@@ -10,16 +10,19 @@
 package coalesce
 
 import (
+	"strings"
+
 	"agentos/protocol"
 	"agentos/protocol/acp"
 )
 
 // Run is a finished run: one event to store.
 type Run struct {
-	ID      protocol.RunID
-	Kind    acp.ChunkKind
-	ACP     int
-	Payload []byte // the update, merged
+	ID        protocol.RunID
+	Kind      acp.ChunkKind
+	MessageID string // "" if it has none
+	ACP       int
+	Payload   []byte // the update, merged
 }
 
 // Delta is one piece of the open run.
@@ -60,7 +63,22 @@ func (b *Buffer) Bytes() int { return len(b.buf) }
 // Continues reports whether u would extend the open run.
 func (b *Buffer) Continues(u acp.Update) bool {
 	return b.open && u.IsText && acp.Mergeable(b.first, u) &&
-		len(b.buf)+len(u.Raw) <= b.max
+		len(b.buf)+len(u.Raw) <= b.max && !halves(b.buf, u.Raw[u.TextAt:u.TextEnd])
+}
+
+// halves reports whether head would complete an escaped character (a surrogate
+// pair) of which tail has the first half. Joined they would be another text than
+// the two that were shown, and no offset behind them would be right.
+func halves(tail, head []byte) bool {
+	return len(tail) >= 6 && surrogate(tail[len(tail)-6:], "89abAB") &&
+		len(head) >= 6 && surrogate(head, "cdefCDEF")
+}
+
+// surrogate reports whether b begins with the escape of a surrogate whose second
+// digit is one of those. It may take an escaped backslash for one: a run too
+// many is no harm.
+func surrogate(b []byte, digits string) bool {
+	return b[0] == '\\' && b[1] == 'u' && b[2]|0x20 == 'd' && strings.IndexByte(digits, b[3]) >= 0
 }
 
 // Add takes a text chunk: it extends the open run if Continues, otherwise it
@@ -84,7 +102,7 @@ func (b *Buffer) Close() (r Run, ok bool) {
 		return Run{}, false
 	}
 	payload := append(b.buf, b.first.Raw[b.first.TextEnd:]...)
-	r = Run{ID: b.id, Kind: b.first.Chunk, ACP: b.acp, Payload: payload}
+	r = Run{ID: b.id, Kind: b.first.Chunk, MessageID: b.first.MessageID, ACP: b.acp, Payload: payload}
 	*b = Buffer{max: b.max}
 	return r, true
 }

@@ -6,14 +6,7 @@ package permission
 import (
 	"agentos/protocol"
 	"agentos/protocol/acp"
-)
-
-// The option kinds of ACP. Anything else is unknown and is never picked.
-const (
-	allowOnce    = "allow_once"
-	allowAlways  = "allow_always"
-	rejectOnce   = "reject_once"
-	rejectAlways = "reject_always"
+	"agentos/protocol/rawjson"
 )
 
 // Verdict is what a policy makes of a request.
@@ -26,14 +19,28 @@ const (
 	Unsatisfied                // the policy may pick none of the options offered
 )
 
+// Options reads all options of a request's params. The view in package acp keeps
+// one option of an id, which is right for a person to choose from; a policy must
+// see that there was another.
+func Options(params []byte) []acp.Option {
+	var all []acp.Option
+	raw, _ := rawjson.Get(params, "options")
+	for o := range rawjson.Elements(raw) {
+		id, _ := rawjson.GetString(o, "optionId")
+		kind, _ := rawjson.GetString(o, "kind")
+		all = append(all, acp.Option{ID: id, Kind: kind})
+	}
+	return all
+}
+
 // Decide applies policy to the options offered. The option is meaningful with
 // Picked only.
 func Decide(policy protocol.Policy, options []acp.Option) (acp.Option, Verdict) {
 	switch policy {
 	case protocol.PolicyAllowAll:
-		return pick(options, allowOnce, allowAlways)
+		return pick(options, acp.AllowOnce, acp.AllowAlways)
 	case protocol.PolicyRejectAll:
-		return pick(options, rejectOnce, rejectAlways)
+		return pick(options, acp.RejectOnce, acp.RejectAlways)
 	default:
 		return acp.Option{}, AskPerson
 	}

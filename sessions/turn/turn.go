@@ -24,6 +24,7 @@ type Turn struct {
 	Token      uint64              // of the caller; not looked into
 	IfAsked    int                 // what the caller wants done with questions; not looked into
 	RestoredBy protocol.RestoredBy // how its adapter session was had
+	Earlier    protocol.MessageID  // of the last agent message before it, "" if unknown
 	phase      Phase
 
 	cancelled bool            // a cancel was asked for

@@ -48,7 +48,7 @@ const option = (name, fallback) => {
 };
 const PORT = Number(option('port', 0));
 const LOG = option('log', '');
-let serial = 0;
+let serial = 0, requests = 0;
 const newId = (prefix) => `${prefix}_mock${String(++serial).padStart(6, '0')}`;
 const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
@@ -427,11 +427,7 @@ async function serve(req, res, entry) {
   entry.path = url.pathname;
   const raw = req.method === 'POST' ? await readBody(req) : '';
   const to = route(path);
-  if (req.method === 'POST' && to.kind) {
-    await complete(to, url, raw, res, entry);
-    entry.cut = res.destroyed && !res.writableFinished;
-    return undefined;
-  }
+  if (req.method === 'POST' && to.kind) return complete(to, url, raw, res, entry);
   if (path === '/messages/count_tokens') return json(res, 200, { input_tokens: 100 });
   if (to.method === 'countTokens') return json(res, 200, { totalTokens: 100 });
   if (req.method === 'GET' && path === '/models') {
@@ -446,22 +442,22 @@ async function serve(req, res, entry) {
   return json(res, 404, { error: { type: 'not_found', message: `mock has no ${url.pathname}` } });
 }
 
+const log = (entry) => { if (LOG) fs.appendFileSync(LOG, JSON.stringify(entry) + '\n'); };
+
 const server = http.createServer(async (req, res) => {
-  const entry = { at: Date.now(), method: req.method };
-  const started = performance.now();
+  const entry = { n: ++requests, method: req.method };
+  // Logged before the first byte of the answer, so whoever has an answer finds its request in the log.
+  const writeHead = res.writeHead.bind(res);
+  res.writeHead = (...args) => { log(entry); return writeHead(...args); };
+  res.on('close', () => { if (!res.writableFinished) log({ n: entry.n, cut: true }); });
   try {
     await serve(req, res, entry);
   } catch (error) {
+    if (res.headersSent) { res.destroy(); return; }
     entry.failed = String(error);
-    if (res.headersSent) res.destroy();
-    else {
-      // The rest of the body is not read, so the connection cannot be used again.
-      res.setHeader('connection', 'close');
-      json(res, error instanceof TooLarge ? 413 : error instanceof SyntaxError ? 400 : 500, { error: { message: String(error) } });
-    }
+    res.setHeader('connection', 'close'); // the rest of the body is not read
+    json(res, error instanceof TooLarge ? 413 : error instanceof SyntaxError ? 400 : 500, { error: { message: String(error) } });
   }
-  entry.ms = Math.round((performance.now() - started) * 10) / 10;
-  if (LOG) fs.appendFileSync(LOG, JSON.stringify(entry) + '\n');
 });
 
 server.listen(PORT, '127.0.0.1', () => console.log(`mock-llm http://127.0.0.1:${server.address().port}`));

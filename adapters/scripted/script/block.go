@@ -38,12 +38,12 @@ func parseBlock(raw json.RawMessage) (Block, error) {
 		Resource json.RawMessage
 	}
 	if err := json.Unmarshal(raw, &head); err != nil {
-		return Block{}, fmt.Errorf("not a content block: %w", err)
+		return Block{}, errors.New("not a content block")
 	}
 	b := Block{Kind: head.Type}
 	switch head.Type {
 	case "":
-		return Block{}, errors.New("not a content block: no type")
+		return Block{}, errors.New("a content block without a type")
 	case "text":
 		var text *string
 		if json.Unmarshal(head.Text, &text) != nil || text == nil {
@@ -53,7 +53,7 @@ func parseBlock(raw json.RawMessage) (Block, error) {
 	case "resource":
 		var resource struct{ Text string }
 		if err := json.Unmarshal(head.Resource, &resource); err != nil {
-			return Block{}, fmt.Errorf("an unreadable resource: %w", err)
+			return Block{}, errors.New("a resource block without a resource")
 		}
 		b.Text = resource.Text
 	}

@@ -124,7 +124,7 @@ func (c *Conn) Deliver(m Message) {
 	if m.Error != nil {
 		r.Err = &Error{}
 		if err := json.Unmarshal(m.Error, r.Err); err != nil {
-			r.Err = Errorf(CodeInternal, "the client's error is not readable: %v", err)
+			r.Err = Errorf(CodeInternal, "the client's error is not readable")
 		}
 	}
 	waiting <- r

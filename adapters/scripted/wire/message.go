@@ -71,7 +71,7 @@ func Parse(line []byte) (Message, *Error) {
 		if errors.As(err, &syntax) {
 			return Message{}, Errorf(CodeParse, "parse error: %v", err)
 		}
-		return Message{}, Errorf(CodeInvalid, "invalid request: %v", err)
+		return Message{}, Errorf(CodeInvalid, "invalid request: %s", mismatch(err))
 	}
 	if m.ID != nil && !validID(m.ID) && !m.IsResponse() {
 		return Message{}, Errorf(CodeInvalid, "an id is a string or an integer")
@@ -97,14 +97,30 @@ func Decode(params json.RawMessage, v any) *Error {
 		params = json.RawMessage("{}")
 	}
 	if err := json.Unmarshal(params, v); err != nil {
-		return Errorf(CodeParams, "invalid params: %v", err)
+		return Errorf(CodeParams, "invalid params: %s", mismatch(err))
 	}
 	return nil
+}
+
+// mismatch words a failed json.Unmarshal for the other side of the wire, which
+// has no use for the names of our types.
+func mismatch(err error) string {
+	var wrong *json.UnmarshalTypeError
+	switch {
+	case !errors.As(err, &wrong):
+		return err.Error()
+	case wrong.Field == "":
+		return "unexpected " + wrong.Value
+	}
+	return wrong.Field + ": unexpected " + wrong.Value
 }
 
 // Quote returns s as a JSON string. Unlike json.Marshal it leaves <, > and & as
 // they are, which is how other agents write them.
 func Quote(s string) string {
+	if plain(s) { // nearly always, and deltas come by the thousand
+		return `"` + s + `"`
+	}
 	var b strings.Builder
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
@@ -112,6 +128,16 @@ func Quote(s string) string {
 		panic(fmt.Sprintf("encode a string of %d bytes: %v", len(s), err)) // a string always encodes
 	}
 	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// plain tells whether s needs no escaping.
+func plain(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
+			return false
+		}
+	}
+	return true
 }
 
 // Array joins raw values to a JSON array.

@@ -6,7 +6,7 @@
 -- the environment variables it inherits.
 ALTER TABLE agentos_core_sessions ADD COLUMN launch_json TEXT CHECK (
 	launch_json IS NULL
-	OR (json_valid(launch_json) AND json_type(launch_json) = 'object' AND json_type(launch_json, '$.argv') = 'array')
+	OR (json_valid(launch_json) AND json_type(launch_json) = 'object' AND json_type(launch_json, '$.argv') IS 'array')
 );
 
 -- The adapter session still needs its continuation.
@@ -44,7 +44,7 @@ CREATE TABLE agentos_core_open_parts (
 	run TEXT NOT NULL CHECK (length(run) BETWEEN 1 AND 256),
 	part INTEGER NOT NULL CHECK (part BETWEEN 1 AND 9007199254740991),
 	acp_protocol_version INTEGER NOT NULL CHECK (acp_protocol_version >= 1),
-	payload_json TEXT NOT NULL CHECK (json_valid(payload_json)),
+	payload TEXT NOT NULL CHECK (json_valid(payload)),
 	PRIMARY KEY (session_id, run, part)
 ) STRICT;
 
@@ -52,18 +52,16 @@ CREATE TABLE agentos_core_open_parts (
 -- only known that the key was used.
 CREATE TABLE agentos_core_prompt_keys (
 	session_id TEXT NOT NULL CHECK (length(session_id) BETWEEN 1 AND 256),
-	idempotency_key TEXT NOT NULL CHECK (length(CAST(idempotency_key AS BLOB)) BETWEEN 1 AND 256),
-	input_hash BLOB NOT NULL CHECK (length(input_hash) = 32),
+	key TEXT NOT NULL CHECK (length(CAST(key AS BLOB)) BETWEEN 1 AND 256),
+	hash BLOB NOT NULL CHECK (length(hash) = 32),
 	prompt_id TEXT NOT NULL CHECK (length(prompt_id) BETWEEN 1 AND 256),
-	outcome_json TEXT CHECK (
-		outcome_json IS NULL OR (json_valid(outcome_json) AND json_type(outcome_json) = 'object')
-	),
+	outcome TEXT CHECK (outcome IS NULL OR (json_valid(outcome) AND json_type(outcome) = 'object')),
 	ended_at_ms INTEGER NOT NULL CHECK (ended_at_ms >= 0),
-	PRIMARY KEY (session_id, idempotency_key)
+	PRIMARY KEY (session_id, key)
 ) STRICT;
 
 -- The oldest keys of a session, for pruning.
-CREATE INDEX agentos_core_prompt_keys_by_age ON agentos_core_prompt_keys (session_id, ended_at_ms, idempotency_key);
+CREATE INDEX agentos_core_prompt_keys_by_age ON agentos_core_prompt_keys (session_id, ended_at_ms, key);
 
 -- Prompts that wait for their turn. They have no events yet, so their content
 -- is here.
@@ -71,13 +69,13 @@ CREATE TABLE agentos_core_prompt_queue (
 	session_id TEXT NOT NULL CHECK (length(session_id) BETWEEN 1 AND 256),
 	queue_id TEXT NOT NULL CHECK (length(queue_id) BETWEEN 1 AND 256),
 	position INTEGER NOT NULL CHECK (position BETWEEN 1 AND 9007199254740991),
-	content_json TEXT NOT NULL CHECK (json_valid(content_json) AND json_type(content_json) = 'array'),
-	input_hash BLOB NOT NULL CHECK (length(input_hash) = 32),
-	idempotency_key TEXT CHECK (length(CAST(idempotency_key AS BLOB)) BETWEEN 1 AND 256),
+	content TEXT NOT NULL CHECK (json_valid(content) AND json_type(content) = 'array'),
+	hash BLOB NOT NULL CHECK (length(hash) = 32),
+	key TEXT CHECK (key IS NULL OR length(CAST(key AS BLOB)) BETWEEN 1 AND 256),
 	created_at_ms INTEGER NOT NULL CHECK (created_at_ms >= 0),
 	PRIMARY KEY (session_id, queue_id),
 	UNIQUE (session_id, position),
-	UNIQUE (session_id, idempotency_key)
+	UNIQUE (session_id, key)
 ) STRICT;
 
 -- Counters over the VM, so that its limits need no count.

@@ -46,6 +46,11 @@ func (c *Conn) read(ctx context.Context, s *stmt, q persistence.Query) (out [][]
 			out, err = nil, readError(ctx, s.sql, closing)
 		}
 	}()
+	return collect(ctx, s, q.MaxBytes, rows)
+}
+
+// collect copies rows out of SQLite.
+func collect(ctx context.Context, s *stmt, maxBytes int64, rows driver.Rows) (out [][]persistence.Value, err error) {
 	columns := len(rows.Columns())
 	dest := make([]driver.Value, columns)
 	slab := slab{columns: columns}
@@ -65,8 +70,8 @@ func (c *Conn) read(ctx context.Context, s *stmt, q persistence.Query) (out [][]
 		if err != nil {
 			return nil, failed(persistence.ClassOther, fmt.Errorf("run %q: %w", shorten(s.sql), err))
 		}
-		if size += n; q.MaxBytes > 0 && size > q.MaxBytes {
-			return nil, failed(persistence.ClassResultLimit, fmt.Errorf("run %q: more than %d bytes", shorten(s.sql), q.MaxBytes))
+		if size += n; maxBytes > 0 && size > maxBytes {
+			return nil, failed(persistence.ClassResultLimit, fmt.Errorf("run %q: more than %d bytes", shorten(s.sql), maxBytes))
 		}
 		out = append(out, row)
 	}

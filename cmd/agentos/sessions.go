@@ -1,0 +1,112 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"agentos/actors"
+	"agentos/cmd/agentos/transcript"
+	"agentos/protocol"
+	"agentos/protocol/public"
+)
+
+// sessionPage is how many sessions are read at a time.
+const sessionPage = 500
+
+func (a *app) sessionsCommand() *cobra.Command {
+	var limit int64
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:     "sessions",
+		Short:   "List the sessions of the VM",
+		Long:    "List the sessions of the VM, the one with the newest activity first. It starts no agent.",
+		Example: "  agentos sessions\n  agentos sessions --vm work --limit 1000 --json | jq -r .sessionId",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if limit < 1 {
+				return usage("--limit is at least 1, not %d", limit)
+			}
+			return a.reading(cmd, func(ctx context.Context, vm *actors.VM) error {
+				return a.listSessions(ctx, vm, limit, asJSON)
+			})
+		},
+	}
+	cmd.Flags().SortFlags = false
+	cmd.Flags().Int64Var(&limit, "limit", protocol.DefaultSessionPage, "`N` sessions at most")
+	jsonFlag(cmd, &asJSON, "one session a line")
+	return cmd
+}
+
+// reading runs something that only reads the VM, and makes none.
+func (a *app) reading(cmd *cobra.Command, do func(context.Context, *actors.VM) error) error {
+	p, err := a.place(cmd)
+	if err != nil {
+		return err
+	}
+	signals := listen()
+	defer signals.stop()
+	ctx, cancel := signals.context(context.Background())
+	defer cancel()
+	r, err := a.openVM(ctx, cmd.Name(), p, false)
+	if err == nil {
+		err = errors.Join(do(ctx, r.vm), r.close(context.Background()))
+	}
+	if ctx.Err() != nil {
+		return interrupted{}
+	}
+	return err
+}
+
+func (a *app) listSessions(ctx context.Context, vm *actors.VM, limit int64, asJSON bool) error {
+	t := table{head: []string{"SESSION", "AGENT", "STATE", "EVENTS", "UPDATED", "TITLE"}}
+	more := false
+	for cursor := ""; limit > 0 && !a.out.gone(); {
+		list, next, err := vm.Sessions(ctx, cursor, int(min(limit, sessionPage)))
+		if err != nil {
+			return err
+		}
+		for _, s := range list {
+			if asJSON {
+				a.out.Write(append(public.AppendSession(nil, s), '\n'))
+				continue
+			}
+			t.add(a.sessionRow(s)...)
+		}
+		limit -= int64(len(list))
+		if more = next != ""; !more {
+			break
+		}
+		cursor = next
+	}
+	if asJSON {
+		return nil
+	}
+	t.print(a.out, a.style)
+	if more {
+		fmt.Fprintln(a.err, "there are more; --limit shows them")
+	}
+	return nil
+}
+
+func (a *app) sessionRow(s protocol.SessionInfo) []cell {
+	state := cell{text: string(s.State)}
+	switch s.State {
+	case protocol.StateRunning, protocol.StateWaiting:
+		state.paint = a.style.Pending
+	case protocol.StateFailed:
+		state.text += ": " + transcript.Line(string(public.ParseErrorObject(s.Error).Code), 80)
+		state.paint = a.style.Bad
+	}
+	title := ""
+	if s.Title != nil {
+		title = transcript.Line(*s.Title, 60)
+	}
+	return []cell{
+		{text: transcript.Line(string(s.ID), 80)}, {text: transcript.Line(s.Agent, 40)}, state,
+		{text: strconv.FormatInt(s.RetainedEvents, 10)}, {text: s.UpdatedAt.String()}, {text: title},
+	}
+}

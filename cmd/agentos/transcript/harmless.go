@@ -1,0 +1,87 @@
+package transcript
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// Text returns s with everything that a terminal would act on made visible, but
+// for line feeds and tabs. A carriage return before a line feed is dropped.
+func Text(s string) string { return harmless(strings.ReplaceAll(s, "\r\n", "\n"), false) }
+
+// Line is Text for what has to stay on one line: line feeds and tabs become
+// blanks, and what is longer than limit runes is cut.
+func Line(s string, limit int) string {
+	s = strings.TrimSpace(harmless(s, true))
+	if utf8.RuneCountInString(s) <= limit {
+		return s
+	}
+	runes := []rune(s)
+	return string(runes[:limit-1]) + "…"
+}
+
+func harmless(s string, oneLine bool) string {
+	clean := true
+	for _, r := range s {
+		if acts(r) || r == utf8.RuneError || oneLine && (r == '\n' || r == '\t') {
+			clean = false
+			break
+		}
+	}
+	if clean {
+		return s
+	}
+	var b strings.Builder
+	for _, r := range s { // a byte that is no UTF-8 comes as U+FFFD
+		switch {
+		case oneLine && (r == '\n' || r == '\t' || r == '\r'):
+			b.WriteByte(' ')
+		case !acts(r):
+			b.WriteRune(r)
+		case r < 0x20:
+			b.WriteString("^" + string(r+'@'))
+		case r == 0x7f:
+			b.WriteString("^?")
+		default:
+			fmt.Fprintf(&b, "<U+%04X>", r)
+		}
+	}
+	return b.String()
+}
+
+// acts reports whether a terminal does something at r other than to show it: C0
+// and C1 controls, and the characters that turn the direction of what follows,
+// which can make an option read as another one.
+func acts(r rune) bool {
+	switch {
+	case r == '\n' || r == '\t':
+		return false
+	case r < 0x20, 0x7f <= r && r <= 0x9f:
+		return true
+	}
+	return 0x202a <= r && r <= 0x202e || 0x2066 <= r && r <= 0x2069
+}
+
+// cleaner is Text over pieces: a carriage return at the end of one waits for the
+// next, because it may belong to a line end.
+type cleaner struct{ held bool }
+
+func (c *cleaner) text(s string) string {
+	if c.held {
+		s, c.held = "\r"+s, false
+	}
+	if strings.HasSuffix(s, "\r") {
+		s, c.held = s[:len(s)-1], true
+	}
+	return Text(s)
+}
+
+// rest returns what is still held.
+func (c *cleaner) rest() string {
+	if !c.held {
+		return ""
+	}
+	c.held = false
+	return Text("\r")
+}

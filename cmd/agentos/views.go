@@ -1,0 +1,109 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"agentos/actors/feed"
+	"agentos/adapters/catalog"
+	"agentos/cmd/agentos/transcript"
+	"agentos/protocol"
+	"agentos/protocol/public"
+)
+
+// jsonView prints every event and delta as it was published, and the answer.
+type jsonView struct{ out io.Writer }
+
+func (v *jsonView) item(i feed.Item) {
+	if line := i.JSON(); line != nil {
+		v.out.Write(append(line[:len(line):len(line)], '\n'))
+	}
+}
+
+func (v *jsonView) answer(a *protocol.Answer) {
+	v.out.Write(append(public.AppendAnswer(nil, *a), '\n'))
+}
+
+func (v *jsonView) ended() {}
+
+// quietView prints the text of the final message: exactly, but on a terminal.
+type quietView struct {
+	out      io.Writer
+	terminal bool
+}
+
+func (v *quietView) item(feed.Item) {}
+
+func (v *quietView) answer(a *protocol.Answer) {
+	if a.Message == nil {
+		return
+	}
+	var b strings.Builder
+	for _, block := range a.Message.Content {
+		text, _ := transcript.BlockText(block)
+		b.WriteString(text)
+	}
+	text := b.String()
+	if v.terminal {
+		text = transcript.Text(text)
+	}
+	if text != "" && !strings.HasSuffix(text, "\n") {
+		text += "\n"
+	}
+	io.WriteString(v.out, text)
+}
+
+func (v *quietView) ended() {}
+
+// liveView shows the turn to a person.
+type liveView struct {
+	live *transcript.Live
+	turn *turn
+}
+
+func (v *liveView) item(i feed.Item) {
+	switch {
+	case i.Delta != nil:
+		v.live.Delta(*i.Delta)
+	case i.Event != nil:
+		v.live.Event(*i.Event)
+	}
+}
+
+func (v *liveView) answer(*protocol.Answer) {}
+
+func (v *liveView) ended() { v.live.End() }
+
+// summary is the last line for a person: how the turn ended and where it is in
+// the history; and, the first time, where all of this is.
+func (t *turn) summary(a *protocol.Answer) {
+	if t.flags.json || t.flags.quiet {
+		return
+	}
+	parts := []string{transcript.Line(a.StopReason, 40)}
+	if a.Forced {
+		parts[0] += " (the agent did not react and was stopped)"
+	}
+	switch n := t.to - t.from; {
+	case n == 1:
+		parts = append(parts, fmt.Sprintf("event %d", t.to))
+	case n > 1:
+		parts = append(parts, fmt.Sprintf("events %d to %d", t.from+1, t.to))
+	}
+	parts = append(parts, "session "+transcript.Line(string(a.Session), 80))
+	if a.RestoredBy == protocol.RestoredResume || a.RestoredBy == protocol.RestoredLoad || a.RestoredBy == protocol.RestoredContinuation {
+		parts = append(parts, "restored by "+string(a.RestoredBy))
+	}
+	fmt.Fprintln(t.app.err, t.app.notes.Dim("["+strings.Join(parts, ", ")+"]"))
+	if t.first {
+		t.welcome()
+	}
+}
+
+func (t *turn) welcome() {
+	fmt.Fprintf(t.app.err, "\nStored in %s; agentos history shows it again.\n", t.place.path)
+	if t.flags.agent == "" || t.flags.agent == catalog.Scripted {
+		fmt.Fprint(t.app.err, "This was the built-in agent, which only repeats you. agentos agents lists real ones:\n  agentos prompt --session work --agent NAME 'explain this directory'\n")
+	}
+}

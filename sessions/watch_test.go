@@ -1,0 +1,259 @@
+package sessions_test
+
+import (
+	"encoding/json"
+	"strings"
+
+	"agentos/protocol"
+	"agentos/protocol/acp"
+	"agentos/sessions"
+)
+
+// world is what the outside of a session sees of it: adapters, callers and
+// watchers. It holds every effect to the rules as it is delivered.
+type world struct {
+	t      tester
+	o      *owner
+	policy protocol.Policy
+
+	routes     map[sessions.Route]*connection
+	dispatched map[protocol.PromptID]bool
+	asks       map[sessions.Call]*question
+	permitted  map[protocol.RequestID]string // option, by the calls of Permit that were taken
+	waiting    map[sessions.Token]bool
+	held       map[protocol.PromptID]bool
+	shown      protocol.Sequence // last event published
+	state      string            // last state published
+	texts      map[protocol.RunID]string
+	streamed   map[protocol.RunID][]string // payloads of the deltas
+}
+
+// connection is one adapter.
+type connection struct{ up, stopped, down bool }
+
+// question is one permission request.
+type question struct {
+	route    sessions.Route
+	request  protocol.RequestID
+	options  []acp.Option
+	answered bool
+}
+
+func newWorld(t tester, o *owner) *world {
+	w := &world{
+		t: t, o: o, state: "idle",
+		routes: map[sessions.Route]*connection{}, dispatched: map[protocol.PromptID]bool{},
+		asks: map[sessions.Call]*question{}, permitted: map[protocol.RequestID]string{},
+		waiting: map[sessions.Token]bool{}, held: map[protocol.PromptID]bool{},
+		texts: map[protocol.RunID]string{}, streamed: map[protocol.RunID][]string{},
+	}
+	o.delivered = w.see
+	return w
+}
+
+func (w *world) see(when string, e sessions.Effect) {
+	w.t.Helper()
+	switch e := e.(type) {
+	case sessions.Publish:
+		w.published(e.Event)
+	case sessions.PublishDelta:
+		w.delta(e.Delta)
+	case sessions.PublishState:
+		w.state = state(protocol.Record{State: e.State, Prompt: e.Prompt})
+		if e.Sequence != w.shown {
+			w.t.Fatalf("state %s at %d was published after event %d", w.state, e.Sequence, w.shown)
+		}
+	case sessions.StartRoute:
+		for r, c := range w.routes {
+			if !c.stopped && !c.down {
+				w.t.Fatalf("route %d was started, and route %d is there", e.Route, r)
+			}
+		}
+		w.routes[e.Route] = &connection{}
+	case sessions.StopRoute:
+		if c := w.routes[e.Route]; c == nil || c.stopped || c.down {
+			w.t.Fatalf("route %d was stopped: %+v", e.Route, c)
+		}
+		w.routes[e.Route].stopped = true
+	case sessions.Dispatch:
+		w.dispatch(e)
+	case sessions.SendCancel:
+		if !w.dispatched[e.Prompt] {
+			w.t.Fatalf("cancel of %s was sent, which was not", e.Prompt)
+		}
+	case sessions.AnswerCall:
+		w.answer(e)
+	case sessions.Reply:
+		if e.Token != 0 && !w.waiting[e.Token] {
+			w.t.Fatalf("token %d was answered, and nobody waits: %+v", e.Token, e)
+		}
+		delete(w.waiting, e.Token)
+	case sessions.Hold:
+		w.held[e.Prompt] = true
+	case sessions.Release:
+		if !w.held[e.Prompt] {
+			w.t.Fatalf("%s was released and not held", e.Prompt)
+		}
+		delete(w.held, e.Prompt)
+	}
+}
+
+// published holds S6.4: what is shown is stored; and S7.3: what is stored of a
+// run is what was streamed of it.
+func (w *world) published(e protocol.Event) {
+	w.t.Helper()
+	run := e.Run
+	e.Run = ""
+	if e.Sequence != w.shown+1 || int(e.Sequence) > len(w.o.stored.events) {
+		w.t.Fatalf("event %d was published after %d; %d are stored", e.Sequence, w.shown, len(w.o.stored.events))
+	}
+	if got := w.o.stored.events[e.Sequence-1]; string(got.Payload) != string(e.Payload) || got.At != e.At || got.Kind != e.Kind {
+		w.t.Fatalf("event %d was published as %+v and stored as %+v", e.Sequence, e, got)
+	}
+	w.shown = e.Sequence
+	if run == "" {
+		return
+	}
+	if text := textOf(w.t, e.Payload); text != w.texts[run] {
+		w.t.Fatalf("run %s: %q streamed, %q stored", run, w.texts[run], text)
+	}
+	for _, d := range w.streamed[run] {
+		if blank(w.t, []byte(d)) != blank(w.t, e.Payload) {
+			w.t.Fatalf("run %s: %s streamed, %s stored", run, d, e.Payload)
+		}
+	}
+	delete(w.texts, run)
+	delete(w.streamed, run)
+}
+
+// delta holds S5.2: the offset, and what it comes after.
+func (w *world) delta(d protocol.Delta) {
+	w.t.Helper()
+	if d.After != w.shown {
+		w.t.Fatalf("delta after %d came after %d", d.After, w.shown)
+	}
+	if int64(len(w.texts[d.Run])) != d.Offset {
+		w.t.Fatalf("run %s: delta at %d after %q", d.Run, d.Offset, w.texts[d.Run])
+	}
+	w.texts[d.Run] += textOf(w.t, d.Payload)
+	w.streamed[d.Run] = append(w.streamed[d.Run], string(d.Payload))
+}
+
+// dispatch holds S6.2: after the commit, once, and to a live route only.
+func (w *world) dispatch(e sessions.Dispatch) {
+	w.t.Helper()
+	if !w.o.dispatch(e.Prompt) {
+		return
+	}
+	a := w.o.stored.active()
+	if c := w.routes[e.Route]; c == nil || !c.up || c.stopped || c.down {
+		w.t.Fatalf("%s was dispatched to route %d: %+v", e.Prompt, e.Route, c)
+	}
+	if w.dispatched[e.Prompt] || a == nil || a.ID != e.Prompt || len(e.Blocks) == 0 || e.ACP == "" {
+		w.t.Fatalf("dispatch %+v: before %t, accepted %+v", e, w.dispatched[e.Prompt], a)
+	}
+	w.dispatched[e.Prompt] = true
+}
+
+// answer holds S8: once each, and never an allow that nobody gave.
+func (w *world) answer(e sessions.AnswerCall) {
+	w.t.Helper()
+	q := w.asks[e.Call]
+	if q == nil || q.route != e.Route || q.answered {
+		w.t.Fatalf("answer %s %s: %+v", e.Call, e.Result, q)
+	}
+	q.answered = true
+	if string(e.Result) == `{"outcome":{"outcome":"cancelled"}}` {
+		return
+	}
+	var r struct {
+		Outcome struct{ Outcome, OptionID string }
+	}
+	if err := json.Unmarshal(e.Result, &r); err != nil || r.Outcome.Outcome != "selected" {
+		w.t.Fatalf("answer %s: %s", e.Call, e.Result)
+	}
+	kinds := map[string]bool{}
+	for _, o := range q.options {
+		if o.ID == r.Outcome.OptionID {
+			kinds[o.Kind] = true
+		}
+	}
+	switch w.policy {
+	case protocol.PolicyAsk:
+		p := w.o.stored.find(q.request)
+		if w.permitted[q.request] != r.Outcome.OptionID || p == nil || string(p.Response) != string(e.Result) {
+			w.t.Fatalf("answer %s %s; permitted %q, stored %+v", e.Call, e.Result, w.permitted[q.request], p)
+		}
+	case protocol.PolicyAllowAll:
+		if len(kinds) != 1 || !kinds[acp.AllowOnce] && !kinds[acp.AllowAlways] {
+			w.t.Fatalf("allow_all picked %s of %+v", r.Outcome.OptionID, q.options)
+		}
+	case protocol.PolicyRejectAll:
+		if len(kinds) != 1 || !kinds[acp.RejectOnce] && !kinds[acp.RejectAlways] {
+			w.t.Fatalf("reject_all picked %s of %+v", r.Outcome.OptionID, q.options)
+		}
+	}
+	if len(kinds) == 0 {
+		w.t.Fatalf("answer %s %s was not offered: %+v", e.Call, e.Result, q.options)
+	}
+}
+
+// lost is what the owner does for those whose epoch is lost: their callers are
+// told by it, and nothing but a prompt that has to be settled holds the VM.
+func (w *world) lost() {
+	clear(w.waiting)
+	clear(w.texts)
+	clear(w.streamed)
+	for id := range w.held {
+		if a := w.o.stored.active(); a == nil || a.ID != id {
+			delete(w.held, id)
+		}
+	}
+}
+
+// rest holds what must be true when nothing is going on any more.
+func (w *world) rest() {
+	w.t.Helper()
+	rec := w.o.stored.record()
+	switch {
+	case len(w.waiting) > 0:
+		w.t.Fatalf("tokens were never answered: %v", w.waiting)
+	case len(w.held) > 0:
+		w.t.Fatalf("the VM is held for ever: %v", w.held)
+	case len(w.texts) > 0:
+		w.t.Fatalf("runs were streamed and never stored: %v", w.texts)
+	case w.o.stored.active() != nil || len(w.o.stored.pending()) > 0 || w.o.timer != 0:
+		w.t.Fatalf("not at rest: active %+v, pending %v, timer %d", w.o.stored.active(), w.o.stored.pending(), w.o.timer)
+	case w.o.stored.exists && w.state != state(rec):
+		w.t.Fatalf("watchers think that the session is %s; it is %s", w.state, state(rec))
+	case int(w.shown) != len(w.o.stored.events):
+		w.t.Fatalf("%d events were shown, %d are stored", w.shown, len(w.o.stored.events))
+	}
+	for call, q := range w.asks {
+		if c := w.routes[q.route]; !q.answered && c.up && !c.stopped && !c.down {
+			w.t.Fatalf("%s was never answered, and its adapter waits: %+v", call, q)
+		}
+	}
+}
+
+// textOf decodes the text of a chunk with the standard library.
+func textOf(t tester, payload []byte) string {
+	t.Helper()
+	var v struct{ Content struct{ Text string } }
+	if err := json.Unmarshal(payload, &v); err != nil {
+		t.Fatalf("chunk %s: %v", payload, err)
+	}
+	return v.Content.Text
+}
+
+// blank returns a chunk without the bytes of its text: they are the last member
+// of its content in all chunks of these tests.
+func blank(t tester, payload []byte) string {
+	t.Helper()
+	head, rest, ok := strings.Cut(string(payload), `"text":"`)
+	if !ok {
+		t.Fatalf("chunk %s has no text", payload)
+	}
+	end := strings.LastIndex(rest, `"}`)
+	return head + rest[end:]
+}
