@@ -199,12 +199,17 @@ func (v *VM) ask(ctx context.Context, id protocol.SessionID, m request, p promis
 	return v.explain(err)
 }
 
-// explain says why nobody is there, if the VM has failed.
+// explain says why nobody is there. A VM that was not closed has failed: it is
+// being restarted, or it was given up.
 func (v *VM) explain(err error) error {
-	if protocol.CodeOf(err) == protocol.CodeShuttingDown && v.failed.Load() {
+	switch {
+	case protocol.CodeOf(err) != protocol.CodeShuttingDown || v.closed.Load():
+		return err
+	case v.failed.Load():
 		return protocol.Errorf(protocol.CodeVMFailed, "VM %q failed too often and was stopped; the log says why, opening it again tries anew", v.name)
+	default:
+		return protocol.Errorf(protocol.CodeStorageUnavailable, "VM %q was restarted after a failure; the log says why, try again", v.name)
 	}
-	return err
 }
 
 // query runs a read on the VM's reading goroutine.

@@ -55,7 +55,6 @@ type env struct {
 	Config
 	log    *zap.Logger
 	epochs atomic.Uint64
-	routes atomic.Uint64
 }
 
 func newEnv(c Config) *env {

@@ -206,7 +206,12 @@ func newRig(tb testing.TB, opts ...func(*rig)) *rig {
 	obs, logs := observer.New(zap.DebugLevel)
 	r := &rig{tb: tb, source: mem, agents: newAgents(tb), logs: logs}
 	r.config = actors.Config{
-		Sources: func(protocol.Descriptor) (persistence.Source, error) { return sharedSource{r.source}, nil },
+		Sources: func(d protocol.Descriptor) (persistence.Source, error) {
+			if d.SQLiteFile == "/memory" {
+				return sharedSource{r.source}, nil
+			}
+			return memdb.New()
+		},
 		Adapters: func(ctx context.Context, rec protocol.Record, h actors.Hooks) (actors.Adapter, error) {
 			return r.agents.launch(ctx, rec, h)
 		},

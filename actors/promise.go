@@ -2,6 +2,7 @@ package actors
 
 import (
 	"context"
+	"errors"
 
 	"agentos/protocol"
 )
@@ -53,3 +54,19 @@ type done struct{}
 func stopping() *protocol.Error {
 	return protocol.Errorf(protocol.CodeShuttingDown, "the runtime is stopping; try again when it is back")
 }
+
+// answering runs f for a message that is not the one being received, and
+// answers it if f panics: the guard knows of the received one only.
+func answering(e *env, m any, f func()) {
+	defer func() {
+		if r := recover(); r != nil {
+			if req, ok := m.(request); ok {
+				req.refuse(e.fault("handle request", errPanic))
+			}
+			panic(r)
+		}
+	}()
+	f()
+}
+
+var errPanic = errors.New("panic while handling it")

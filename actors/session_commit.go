@@ -159,10 +159,10 @@ func (a *sessionActor) healed(c actor.Context) {
 		a.cause = nil
 	}
 	c.Send(c.Parent(), settled{a.id})
-	early := a.early
-	a.early = nil
-	for _, m := range early {
-		a.handle(c, m)
+	for len(a.early) > 0 && a.machine != nil {
+		m := a.early[0]
+		a.early = a.early[1:]
+		answering(a.env, m, func() { a.flush(c, a.step(m)) })
 	}
 }
 

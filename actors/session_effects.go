@@ -1,8 +1,9 @@
 package actors
 
 import (
+	"fmt"
+
 	"github.com/asynkron/protoactor-go/actor"
-	"go.uber.org/zap"
 
 	"agentos/actors/feed"
 	"agentos/sessions"
@@ -38,7 +39,7 @@ func (a *sessionActor) carry(c actor.Context, e sessions.Effect) {
 	case sessions.Note:
 		a.log().Info(e.Text)
 	default:
-		a.log().Panic("unknown effect", zap.Any("type", e))
+		panic(fmt.Sprintf("session: unknown effect %T", e))
 	}
 }
 

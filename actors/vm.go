@@ -1,6 +1,8 @@
 package actors
 
 import (
+	"fmt"
+
 	"github.com/asynkron/protoactor-go/actor"
 	"go.uber.org/zap"
 
@@ -20,7 +22,7 @@ type vmActor struct {
 	store    *actor.PID
 	sessions map[protocol.SessionID]*member
 	settling map[protocol.SessionID]bool // not yet brought to rest after opening
-	early    []any                       // came while opening, oldest first
+	early    []request                   // came while opening, oldest first
 }
 
 type vmPhase int
@@ -93,8 +95,10 @@ func (v *vmActor) open(c actor.Context) {
 
 func (v *vmActor) opened(c actor.Context, m opened) {
 	if m.err != nil {
+		if v.phase == vmOpening {
+			c.Poison(m.store)
+		} // else it has lost the VM to another process, and tells its sessions so
 		v.phase, v.err = vmBroken, m.err
-		c.Poison(m.store)
 		v.refuseEarly(m.err)
 		return
 	}
@@ -118,10 +122,10 @@ func (v *vmActor) ready(c actor.Context) {
 		return
 	}
 	v.phase = vmReady
-	early := v.early
-	v.early = nil
-	for _, m := range early {
-		v.handle(c, m.(request))
+	for len(v.early) > 0 {
+		m := v.early[0]
+		v.early = v.early[1:]
+		answering(v.env, m, func() { v.handle(c, m) })
 	}
 }
 
@@ -155,7 +159,7 @@ func (v *vmActor) forward(c actor.Context, m request) {
 	case whenReady:
 		m.resolve(done{})
 	default:
-		v.env.log.Panic("unknown request", zap.Any("type", m))
+		panic(fmt.Sprintf("vm: unknown request %T", m))
 	}
 }
 
@@ -207,7 +211,7 @@ func (v *vmActor) close(m beginClose) {
 
 func (v *vmActor) refuseEarly(err *protocol.Error) {
 	for _, m := range v.early {
-		m.(request).refuse(err)
+		m.refuse(err)
 	}
 	v.early = nil
 }

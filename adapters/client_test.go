@@ -255,8 +255,12 @@ func TestStdoutHeldByAStranger(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = held.Close() }()
+	begun := time.Now()
 	if err := a.Stop(Grace{Stdin: 10 * time.Second}); err != nil {
 		t.Errorf("Stop = %v", err)
+	}
+	if took := time.Since(begun); took >= drainPause {
+		t.Errorf("Stop took %v: it waited for the end of the stream", took)
 	}
 	a.wantExit(0, "")
 }

@@ -30,7 +30,7 @@ func (c *Client) watch() {
 	// number is the guard's own and stays taken until the guard is reaped.
 	_ = c.cmd.Process.Kill() // an error says that it was reaped already, by nobody but Wait
 	if !done {
-
+		c.left = c.endSession()
 	}
 	_ = c.cmd.Wait() // how the adapter ended is in the reports
 	close(c.dead)

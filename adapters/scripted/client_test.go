@@ -26,6 +26,11 @@ func TestMain(m *testing.M) {
 // patience bounds every wait of a test; none is meant to come near it.
 const patience = 10 * time.Second
 
+// unread is how many lines a client holds that its test has not asked for.
+// Enough that an agent in a synctest bubble never blocks in a write: its writers
+// queue for a mutex, which synctest does not take for idle.
+const unread = 4096
+
 // client is the other end of an agent.
 type client struct {
 	t     testing.TB
@@ -41,7 +46,7 @@ func start(t testing.TB, dir string, args ...string) *client {
 	t.Helper()
 	inR, inW := io.Pipe()
 	outR, outW := io.Pipe()
-	c := &client{t: t, in: inW, lines: make(chan string), ended: make(chan int, 1)}
+	c := &client{t: t, in: inW, lines: make(chan string, unread), ended: make(chan int, 1)}
 	go func() {
 		code := Main(args, inR, outW, io.Discard, environment(dir))
 		outW.Close()
@@ -70,7 +75,7 @@ func launch(t testing.TB, dir string, args ...string) *client {
 		t.Fatal(err)
 	}
 	outW.Close()
-	c := &client{t: t, in: in, lines: make(chan string), ended: make(chan int, 1), proc: cmd}
+	c := &client{t: t, in: in, lines: make(chan string, unread), ended: make(chan int, 1), proc: cmd}
 	go func() {
 		cmd.Wait() // its error is the exit code, which is read below
 		c.ended <- cmd.ProcessState.ExitCode()
@@ -170,13 +175,19 @@ func (c *client) exit() int {
 	}
 }
 
-const openV1 = `{"jsonrpc":"2.0","id":"i","method":"initialize","params":{"protocolVersion":1}}`
+const openV1 = `{"jsonrpc":"2.0","id":"i","method":"initialize","params":{"protocolVersion":1,"clientCapabilities":{"terminal":true,"fs":{"readTextFile":true}}}}`
 
 // open initializes version 1, makes a session and returns its id.
 func (c *client) open() string {
 	c.t.Helper()
 	c.send(openV1)
 	c.until(`"id":"i"`)
+	return c.another()
+}
+
+// another makes a session and returns its id.
+func (c *client) another() string {
+	c.t.Helper()
 	c.send(`{"jsonrpc":"2.0","id":"n","method":"session/new","params":{"cwd":"/work dir","mcpServers":[]}}`)
 	return sessionIn(c.until(`"id":"n"`)[0])
 }

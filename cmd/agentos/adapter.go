@@ -38,7 +38,17 @@ func adapterProcess(args []string) (code int, handled bool) {
 	return 0, false
 }
 
-// adapterCommand is for the help only: adapterProcess has run the rest.
+// takeOver is adapterProcess behind a flag of the whole program, --vm for
+// instance, which means nothing to it.
+func takeOver(which string) func(*cobra.Command, []string) error {
+	return func(_ *cobra.Command, args []string) error {
+		code, _ := adapterProcess(append([]string{"adapter", which}, args...))
+		return exitStatus(code)
+	}
+}
+
+// adapterCommand is for the help and the rare takeOver: adapterProcess has run
+// the rest.
 func (a *app) adapterCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "adapter",
@@ -56,12 +66,13 @@ sessions that name no other; by hand it is good for trying an ACP client.`,
 agentos adapter scripted --help lists its flags and what a prompt can ask of it.`,
 			Example: `  agentos adapter scripted --help
   agentos prompt '[[think]] [[tool grep]] [[chunks 5]]'`,
-			DisableFlagParsing: true,
-			RunE:               func(*cobra.Command, []string) error { return nil },
+			DisableFlagParsing:    true,
+			DisableFlagsInUseLine: true,
+			RunE:                  takeOver("scripted"),
 		},
 		&cobra.Command{
 			Use: "guard", Short: "Stand between the runtime and an adapter", Hidden: true, DisableFlagParsing: true,
-			RunE: func(*cobra.Command, []string) error { return nil },
+			RunE: takeOver("guard"),
 		},
 	)
 	return cmd

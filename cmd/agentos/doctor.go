@@ -190,7 +190,7 @@ func (a *app) report(c *checkup) {
 	for _, o := range c.Owners {
 		fmt.Fprintf(a.out, "  %s tables: version %d of %d\n", o.Name, o.Version, o.Supported)
 	}
-	fmt.Fprintf(a.out, "  %d sessions, %d events, %d bytes of payloads\n", c.Sessions, c.Events, c.Bytes)
+	fmt.Fprintf(a.out, "  %s, %s, %s of payloads\n", plural(c.Sessions, "session"), plural(c.Events, "event"), plural(c.Bytes, "byte"))
 	for _, f := range c.Findings {
 		where := ""
 		if f.Session != nil {
@@ -202,5 +202,12 @@ func (a *app) report(c *checkup) {
 		fmt.Fprintf(a.out, "%s\n", a.style.Good("clean"))
 		return
 	}
-	fmt.Fprintf(a.out, "%s\n", a.style.Bad(fmt.Sprintf("%d findings", len(c.Findings))))
+	fmt.Fprintf(a.out, "%s\n", a.style.Bad(plural(len(c.Findings), "finding")))
+}
+
+func plural[N int | int64](n N, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
 }

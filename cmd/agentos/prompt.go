@@ -62,7 +62,7 @@ func (a *app) promptCommand() *cobra.Command {
 	flags.StringVar(&f.cwd, "cwd", "", "working `DIR` of the agent (default: this one)")
 	flags.StringArrayVar(&f.addDirs, "add-dir", nil, "another `DIR` that the agent may use; repeatable")
 	flags.StringArrayVar(&f.env, "env", nil, "`NAME[=VALUE]`: a variable for the agent, NAME alone passes yours on; repeatable")
-	flags.StringVar(&f.policy, "policy", string(protocol.PolicyAsk), "what to do when the agent asks for permission: `ask`, allow_all or reject_all")
+	flags.StringVar(&f.policy, "policy", string(protocol.PolicyAsk), "what to do when the agent asks for permission: `ask|allow_all|reject_all`")
 	jsonFlag(cmd, &f.json, "one event a line, then {\"result\":...} or {\"error\":...}")
 	flags.BoolVar(&f.quiet, "quiet", false, "print the text of the final message and nothing else")
 	return cmd

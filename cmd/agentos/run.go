@@ -51,6 +51,7 @@ func wantsJSON(args []string) bool {
 func (a *app) root(args []string) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "agentos",
+		Version:       versionText(),
 		Short:         "Sessions with coding agents that survive",
 		Long:          rootHelp,
 		Args:          cobra.NoArgs,
@@ -58,7 +59,10 @@ func (a *app) root(args []string) *cobra.Command {
 		SilenceUsage:  true,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
+	root.SetVersionTemplate("agentos {{.Version}}\n")
 	root.CompletionOptions.HiddenDefaultCmd = true
+	root.SetHelpCommand(helpCommand(root))
+	cobra.EnableCommandSorting = false // they are listed in the order of use
 	root.SetArgs(args)
 	root.SetOut(a.out)
 	root.SetErr(a.err)
@@ -73,6 +77,25 @@ func (a *app) root(args []string) *cobra.Command {
 	}
 	wrap(root)
 	return root
+}
+
+// helpCommand is `agentos help`; cobra's own takes a wrong name for success.
+func helpCommand(root *cobra.Command) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "help [COMMAND]",
+		Short:   "Explain a command",
+		Example: "  agentos help prompt",
+		RunE: func(_ *cobra.Command, args []string) error {
+			cmd, rest, err := root.Find(args)
+			if err != nil || cmd == nil || len(rest) > 0 {
+				return usage("there is no command %q; see agentos --help", strings.Join(args, " "))
+			}
+			cmd.InitDefaultHelpFlag() // so that it is listed
+			return cmd.Help()
+		},
+	}
+	wrap(cmd)
+	return cmd
 }
 
 // wrap makes every mistake on the command line an error with a code and the way
@@ -112,8 +135,8 @@ func sessionFlag(cmd *cobra.Command, to *string, what string) {
 }
 
 const rootHelp = `agentos runs coding agents in sessions that survive. A session is a conversation with
-an agent that speaks the Agent Client Protocol; what is said is stored before you see it,
-so neither a crash nor a reboot loses it, and the next prompt goes on where it stopped.
+an agent that speaks the Agent Client Protocol. It is kept in a database, so that neither
+a crash nor a reboot ends it: the next prompt goes on where it stopped.
 
 A first session, with the agent that is built in (no network, no account):
 

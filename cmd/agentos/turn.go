@@ -123,7 +123,7 @@ func (t *turn) follow(p actors.Prompt) (*protocol.Answer, error) {
 	<-ended
 	<-heeded
 	t.drain(watch)
-	if ctx.Err() != nil {
+	if errors.Is(failure, context.Canceled) {
 		return nil, protocol.Errorf(protocol.CodePromptInterrupted, "stopped waiting for the end of the turn; agentos history shows what became of it")
 	}
 	return answer, failure
@@ -215,13 +215,25 @@ func (t *turn) heed(id protocol.SessionID, ended <-chan struct{}, giveUp func())
 			return
 		case <-time.After(cancelAgain):
 		case <-t.signals.second:
-			// The session settles at once; only its adapter may take longer.
-			err := bounded(func(ctx context.Context) error { return t.vm.Unload(ctx, id) })
-			if err != nil && !errors.Is(err, context.DeadlineExceeded) {
-				t.note("unload: " + err.Error())
-			}
+			t.interrupt(id, ended)
 			giveUp()
 			return
+		}
+	}
+}
+
+// interrupt ends the turn now: the session settles it at once, and only the
+// agent's process may take longer.
+func (t *turn) interrupt(id protocol.SessionID, ended <-chan struct{}) {
+	unloaded := make(chan error, 1)
+	go func() { // ends in time; the process may end before it
+		unloaded <- bounded(func(ctx context.Context) error { return t.vm.Unload(ctx, id) })
+	}()
+	select {
+	case <-ended:
+	case err := <-unloaded:
+		if err != nil {
+			t.note("unload: " + err.Error())
 		}
 	}
 }

@@ -2,6 +2,7 @@ package actorstate_test
 
 import (
 	"context"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -11,9 +12,9 @@ import (
 	"agentos/protocol"
 )
 
-func migrated(t testing.TB) persistence.DB {
+// migrated brings db to the newest schema.
+func migrated(t testing.TB, db persistence.DB) persistence.DB {
 	t.Helper()
-	db := openDB(t)
 	plan, err := schema.Inspect(db, []schema.Owner{actorstate.Owner})
 	if err != nil {
 		t.Fatal(err)
@@ -49,7 +50,12 @@ func take(t testing.TB, db persistence.DB, key string) int64 {
 // Every opening takes the next epoch; the last key is that of the transaction
 // that committed last, and not that of one that was rolled back (S2.6, S2.7).
 func TestS2_6_Fence(t *testing.T) {
-	db := migrated(t)
+	t.Run("memory", func(t *testing.T) { fenceWorks(t, openDB(t)) })
+	t.Run("file", func(t *testing.T) { fenceWorks(t, openFile(t, filepath.Join(t.TempDir(), "vm.db"))) })
+}
+
+func fenceWorks(t *testing.T, db persistence.DB) {
+	migrated(t, db)
 	if epoch, key := fence(t, db); epoch != 0 || key != "" {
 		t.Errorf("new fence = %d, %q; want 0 and no key", epoch, key)
 	}
@@ -79,6 +85,9 @@ func TestS2_6_Fence(t *testing.T) {
 	if err := write(one, "write-3", run(insert, "c", "1")); !actorstate.Fenced(err) {
 		t.Errorf("write of the process that was replaced = %v; want fenced", err)
 	}
+	if err := write(two+1, "write-3", run(insert, "c", "1")); !actorstate.Fenced(err) {
+		t.Errorf("write of an epoch that is not there, as after a restored backup = %v; want fenced", err)
+	}
 	if err := write(two, "write-4", run(insert, "d", "1")); err != nil {
 		t.Errorf("write of the new holder = %v", err)
 	}
@@ -97,7 +106,7 @@ type racing struct {
 func (r racing) Tx(tx persistence.Tx) error { r.between(); return r.DB.Tx(tx) }
 
 func TestS2_6_TwoTakers(t *testing.T) {
-	db := migrated(t)
+	db := migrated(t, openDB(t))
 	race := racing{db, func() { take(t, db, "winner") }}
 	if _, err := actorstate.TakeFence(context.Background(), race, "{}", "loser"); protocol.CodeOf(err) != protocol.CodeVMFenced {
 		t.Errorf("TakeFence of the loser = %v; want %s", err, protocol.CodeVMFenced)
@@ -108,7 +117,7 @@ func TestS2_6_TwoTakers(t *testing.T) {
 }
 
 func TestS2_6_NoFence(t *testing.T) {
-	db := migrated(t)
+	db := migrated(t, openDB(t))
 	if err := db.Tx(persistence.Tx{Waves: [][]persistence.Stmt{{run(`DELETE FROM agentos_actor_fence`)}}}); err != nil {
 		t.Fatal(err)
 	}
@@ -140,7 +149,7 @@ func TestS2_5_Checks(t *testing.T) {
 		"nameless":        {run(`INSERT INTO agentos_actor_settings VALUES ('', '1')`), false},
 		"null value":      {run(`INSERT INTO agentos_actor_settings VALUES ('a', 'null')`), true},
 	} {
-		err := migrated(t).Tx(persistence.Tx{Waves: [][]persistence.Stmt{{tc.stmt}}})
+		err := migrated(t, openDB(t)).Tx(persistence.Tx{Waves: [][]persistence.Stmt{{tc.stmt}}})
 		if (err == nil) != tc.ok {
 			t.Errorf("%s: %v; want ok %v", name, err, tc.ok)
 		}

@@ -125,7 +125,7 @@ func TestS12_3_IndexSeeks(t *testing.T) {
 func FuzzCursor(f *testing.F) {
 	f.Add(place{1, "main"}.String())
 	f.Add(place{1 << 62, "ünï"}.String())
-	for _, s := range []string{"", "AQ", "AQAAAAAAAAAA", "AgAAAAAAAAABbWFpbg", "AYAAAAAAAAABbWFpbg", "AQAAAAAAAAABbWFpbh", "====", "AQAAAAAAAAABAA"} {
+	for _, s := range []string{"", "AQ", "AQAAAAAAAAAA", "AgAAAAAAAAABbWFpbg", "AYAAAAAAAAABbWFpbg", "AQAAAAAAAAABbWFpbh", "====", "AQAAAAAAAAABAA", "AQAAAAAAAAABbWFpbg\n"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {

@@ -62,14 +62,13 @@ func (w *twin) agrees(t *rapid.T, db persistence.DB) {
 // with the statements of a wave in any order, leaves the database with what the
 // twins say. A group with one batch that does not fit leaves it as it was.
 func TestS3_GroupsEqualTwins(t *testing.T) {
+	checks(t, 50)
 	rapid.Check(t, func(rt *rapid.T) { groupsEqualTwins(rt, newDB(rt)) })
 }
 
 // The same in files: fewer checks, as each commit costs a flush.
 func TestS3_GroupsEqualTwinsInAFile(t *testing.T) {
-	checks := flag.Lookup("rapid.checks")
-	defer checks.Value.Set(checks.Value.String())
-	checks.Value.Set("10")
+	checks(t, 5)
 	dir, n := t.TempDir(), 0
 	rapid.Check(t, func(rt *rapid.T) {
 		n++
@@ -77,6 +76,25 @@ func TestS3_GroupsEqualTwinsInAFile(t *testing.T) {
 		migrate(rt, db)
 		groupsEqualTwins(rt, db)
 	})
+}
+
+// checks sets how often a property is checked, unless the command line does:
+// SQLite with the race detector takes some 100 ms a check.
+func checks(t *testing.T, n int) {
+	t.Helper()
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "rapid.checks" })
+	if given {
+		return
+	}
+	old := flag.Lookup("rapid.checks").Value.String()
+	set := func(value string) {
+		if err := flag.Lookup("rapid.checks").Value.Set(value); err != nil {
+			t.Fatal(err)
+		}
+	}
+	set(fmt.Sprint(n))
+	t.Cleanup(func() { set(old) })
 }
 
 func groupsEqualTwins(t *rapid.T, db persistence.DB) {

@@ -40,7 +40,7 @@ WHERE s.session_id = ? AND s.deleting = 0`
 	loadPending = `SELECT ` + recordColumns + `
 FROM agentos_core_permission_records AS r
 WHERE r.session_id = ? AND r.prompt_id = ? AND r.state = 'pending'
-ORDER BY r.created_at_ms, r.rowid DESC`
+ORDER BY r.created_at_ms, r.rowid`
 
 	acceptedSessions = `SELECT p.session_id
 FROM agentos_core_prompts AS p

@@ -50,9 +50,6 @@ func (s *scan) wrong(v persistence.Value, want string) {
 	}
 }
 
-// skip passes over n columns.
-func (s *scan) skip(n int) { s.at += n }
-
 // null reports whether the next column is NULL, and stays in front of it.
 func (s *scan) null() bool { return s.err == nil && s.at < len(s.row) && s.row[s.at] == nil }
 

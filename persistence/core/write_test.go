@@ -126,12 +126,12 @@ func TestCompile_ConstantStatements(t *testing.T) {
 // it, as a definite error, and the database stays as it is.
 func TestS12_2_Refused(t *testing.T) {
 	fail := func(prompt protocol.PromptID) protocol.PromptEnded {
-		return protocol.PromptEnded{Prompt: protocol.Prompt{ID: prompt, State: protocol.PromptFailedState, Error: []byte(`{}`), CreatedAt: 1, UpdatedAt: 1}}
+		return protocol.PromptEnded{Prompt: protocol.Prompt{ID: prompt, State: protocol.PromptFailedState, Error: []byte(`{}`), UpdatedAt: 1 << 40}}
 	}
 	for _, tc := range []struct {
 		name string
-		// make returns batches for the session w, which has a running prompt with
-		// the key "used" and a pending permission.
+		// make returns batches for the session w, which has a prompt that ended, a
+		// running one with the key "used" and a pending permission.
 		make    func(w *twin) []protocol.Batch
 		compile bool // refused before the database
 	}{
@@ -166,6 +166,9 @@ func TestS12_2_Refused(t *testing.T) {
 		}, false},
 		{"end of a prompt that is not accepted", func(w *twin) []protocol.Batch {
 			return []protocol.Batch{w.batch(func() { w.did(fail("other")) })}
+		}, false},
+		{"end of a prompt that has ended", func(w *twin) []protocol.Batch {
+			return []protocol.Batch{w.batch(func() { w.did(fail("main-prompt-1")) })}
 		}, false},
 		{"answer to a request that is not pending", func(w *twin) []protocol.Batch {
 			w.snap.Pending[0].ID = "other"
@@ -244,6 +247,7 @@ func TestS12_2_Refused(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			db := newDB(t)
 			w := opened(t, db, "main")
+			mustWrite(t, db, w.batch(func() { w.accept("", "1") }, func() { w.end(result, "") }))
 			mustWrite(t, db, w.batch(func() { w.accept("used", "1") }, func() { w.ask(`{}`) }))
 			other := opened(t, db, "other")
 			before := dump(t, db)
@@ -265,6 +269,20 @@ func TestS12_2_Refused(t *testing.T) {
 				t.Errorf("the database changed: %s", d)
 			}
 		})
+	}
+}
+
+// What we write as JSON can be read by people, and keeps what it holds.
+func TestS6_1_SpecIsStored(t *testing.T) {
+	db := newDB(t)
+	w := newTwin("main")
+	mustWrite(t, db, w.batch(func() {
+		w.open(protocol.Spec{Agent: "x", Cwd: "/", Policy: protocol.PolicyAsk, Launch: &protocol.Launch{Argv: []string{"a&b", "<c>"}},
+			Env: map[string]string{"B": "&", "A": ""}, AdditionalDirectories: []string{"/<d>"}})
+	}))
+	want := []persistence.Value{`{"argv":["a&b","<c>"]}`, `{"A":"","B":"&"}`, `["/<d>"]`, "[]"}
+	if d := cmp.Diff(want, read(t, db, `SELECT launch_json, env_json, additional_directories_json, mcp_servers_json FROM agentos_core_sessions`)[0]); d != "" {
+		t.Error(d)
 	}
 }
 

@@ -104,8 +104,8 @@ func BenchmarkTx(b *testing.B) {
 
 // bare is the loop a person would write for this one transaction.
 type bare struct {
-	conn                                           driver.Conn
-	begin, fence, event, session, commit, rollback driver.Stmt
+	conn                                 driver.Conn
+	begin, fence, event, session, commit driver.Stmt
 }
 
 // bareDriver is the driver without anything of ours.

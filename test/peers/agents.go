@@ -19,6 +19,7 @@ type Agent struct {
 	Package string // on npm
 	Version string
 	Entry   string // absolute path of the script that node runs
+	Bin     string // absolute path of the folder with the commands the package installs
 	Node    string // absolute path of node
 }
 
@@ -33,7 +34,7 @@ type setup struct {
 var setups = map[string]func(home, url string) setup{
 	"codex": func(home, url string) setup {
 		return setup{
-			env: []string{"CODEX_HOME=" + filepath.Join(home, ".codex"), "MOCK_KEY=dummy"},
+			env: []string{"CODEX_HOME=" + filepath.Join(home, ".codex"), "OPENAI_API_KEY=dummy"},
 			// Its own sandbox needs privileges that test machines lack: a command
 			// run in it fails, hence full access. Retries would hide an LLM error.
 			files: map[string]string{".codex/config.toml": fmt.Sprintf(`model = "mock"
@@ -46,7 +47,7 @@ check_for_update_on_startup = false
 name = "mock"
 base_url = "%s/v1"
 wire_api = "responses"
-env_key = "MOCK_KEY"
+env_key = "OPENAI_API_KEY"
 request_max_retries = 0
 stream_max_retries = 0
 
@@ -88,7 +89,8 @@ func find(dir, name string) (Agent, error) {
 	if agent.Node, err = findNode(); err != nil {
 		return Agent{}, err
 	}
-	agent.Entry = filepath.Join(dir, agent.Name+"-"+agent.Version, "node_modules", agent.Package, agent.Entry)
+	modules := filepath.Join(dir, agent.Name+"-"+agent.Version, "node_modules")
+	agent.Bin, agent.Entry = filepath.Join(modules, ".bin"), filepath.Join(modules, agent.Package, agent.Entry)
 	if _, err := os.Stat(agent.Entry); err != nil {
 		return Agent{}, fmt.Errorf("%s %s is not installed (test/peers/install %s installs it): %w", agent.Name, agent.Version, agent.Name, err)
 	}
@@ -96,7 +98,7 @@ func find(dir, name string) (Agent, error) {
 }
 
 // lookUp reads the line of an agent in the table. Entry is still relative to
-// the package, and Node is empty.
+// the package; Bin and Node are empty.
 func lookUp(table, name string) (Agent, error) {
 	var names []string
 	for line := range strings.Lines(table) {

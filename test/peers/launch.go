@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -13,7 +14,8 @@ type Launch struct {
 	Home string   // private to the test, removed with it
 	// Env is the whole environment: Base and Own, nothing of the test's.
 	Env []string
-	// Base is what any runtime hands on: PATH, HOME, the XDG folders, LANG.
+	// Base is what any runtime hands on: PATH, HOME, the XDG folders, LANG. The
+	// agent's own commands are on that PATH, for a runtime that looks there.
 	Base []string
 	// Own is what the agent needs beyond that, NAME=VALUE. A runtime that
 	// filters the environment of its adapters must be told to pass these.
@@ -35,14 +37,15 @@ func (a Agent) Launch(tb testing.TB, llm *LLM) Launch {
 			tb.Fatalf("write the agent's configuration: %v", err)
 		}
 	}
-	base := baseEnv(home, a.Node)
+	base := baseEnv(home, a.Bin, filepath.Dir(a.Node))
 	return Launch{Argv: []string{a.Node, a.Entry}, Home: home, Env: slices.Concat(base, own.env), Base: base, Own: own.env}
 }
 
-// baseEnv is the environment of a user who has nothing but a home.
-func baseEnv(home, node string) []string {
+// baseEnv is the environment of a user who has nothing but a home. The folders
+// of bin come first on PATH.
+func baseEnv(home string, bin ...string) []string {
 	return []string{
-		"PATH=" + filepath.Dir(node) + ":/usr/local/bin:/usr/bin:/bin",
+		"PATH=" + strings.Join(append(bin, "/usr/local/bin", "/usr/bin", "/bin"), ":"),
 		"HOME=" + home,
 		"XDG_CONFIG_HOME=" + filepath.Join(home, ".config"),
 		"XDG_DATA_HOME=" + filepath.Join(home, ".local", "share"),

@@ -50,7 +50,7 @@ func StartLLM(tb testing.TB) *LLM {
 		tb.Fatalf("write the mock LLM: %v", err)
 	}
 	cmd := exec.Command(node, script, "--log", log)
-	cmd.Env = baseEnv(dir, node)
+	cmd.Env = baseEnv(dir, filepath.Dir(node))
 	mock, err := startProcess(cmd)
 	if err != nil {
 		tb.Fatalf("start the mock LLM: %v", err)
