@@ -70,7 +70,7 @@ func launch(t testing.TB, dir string, args ...string) *client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd.Stdout = outW
+	cmd.Stdout, cmd.Stderr = outW, os.Stderr // where a race report would go
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

@@ -53,8 +53,8 @@ var arrows = []arrow{
 
 	// sessions
 	{
-		from: []string{"sessions/..."}, only: []string{"protocol", "protocol/acp", "protocol/rawjson", "sessions/..."},
-		why: "the core is rules: it knows words and pure views, neither the shell, nor storage, nor a wire",
+		from: []string{"sessions/..."}, only: []string{"protocol", "protocol/acp", "protocol/rawjson", "protocol/public", "sessions/..."},
+		why: "the core is rules: it knows words, pure views and the public shape of an error, neither the shell, nor storage, nor a wire",
 		bad: []string{"actors", "persistence", "persistence/core", "adapters", "protocol/jsonrpc"},
 	}, {
 		from: []string{"sessions/..."},
