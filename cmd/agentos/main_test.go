@@ -35,10 +35,13 @@ func TestScripts(t *testing.T) {
 		RequireUniqueNames:  true,
 		RequireExplicitExec: true,
 		Setup:               setup,
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits, "shows": shows, "start": start, "signal": signal, "ends": ends, "terminal": terminal,
-		},
+		Cmds:                commands,
 	})
+}
+
+// commands are those of the scripts beside testscript's own.
+var commands = map[string]func(*testscript.TestScript, bool, []string){
+	"exits": exits, "shows": shows, "start": start, "signal": sendSignal, "ends": ends,
 }
 
 type processes map[string]*process
@@ -47,15 +50,10 @@ type processesKey struct{}
 
 func setup(e *testscript.Env) error {
 	e.Values[processesKey{}] = processes{}
-	for _, dir := range []string{"home", "work"} {
-		if err := os.Mkdir(filepath.Join(e.WorkDir, dir), 0o755); err != nil {
-			return err
-		}
-	}
-	e.Cd = filepath.Join(e.WorkDir, "work")
-	e.Setenv("HOME", filepath.Join(e.WorkDir, "home"))
+	home := filepath.Join(e.WorkDir, "home")
+	e.Setenv("HOME", home)
 	e.Setenv("TERM", "xterm")
-	return nil
+	return os.Mkdir(home, 0o755)
 }
 
 // exits runs a command that must end with one exit code: exits CODE PROGRAM ARGS...
@@ -193,9 +191,9 @@ func find(ts *testscript.TestScript, name string) *process {
 	return p
 }
 
-// signal sends a signal: signal NAME SIGNAL [REGEXP], and waits for what the
+// sendSignal sends a signal: signal NAME SIGNAL [REGEXP], and waits for what the
 // command then says.
-func signal(ts *testscript.TestScript, neg bool, args []string) {
+func sendSignal(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: signal NAME SIGNAL [REGEXP]")
 	}

@@ -14,6 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+func init() { commands["terminal"] = terminal }
+
 // terminal runs a command with a terminal as all its streams, waits until the
 // screen shows something, types TYPED and checks the exit code. What was on the
 // screen is in the file "screen": terminal CODE REGEXP TYPED PROGRAM ARGS...
