@@ -8,6 +8,8 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"agentos/actors/feed"
+	"agentos/actors/kernel"
+	"agentos/actors/store"
 	"agentos/persistence"
 	"agentos/persistence/core"
 	"agentos/protocol"
@@ -52,8 +54,8 @@ func (v *VM) Open(ctx context.Context, o OpenSession) error {
 	if err := protocol.ValidSessionID(o.Session); err != nil {
 		return err
 	}
-	m := openRequest{open: sessions.Open{Spec: o.Spec, Given: o.Given}, promise: newPromise[done]()}
-	return v.ask(ctx, o.Session, m, m.promise)
+	m := openRequest{open: sessions.Open{Spec: o.Spec, Given: o.Given}, Promise: kernel.NewPromise[kernel.Done]()}
+	return v.ask(ctx, o.Session, m, m.Promise)
 }
 
 // Prompt runs one turn and returns its answer when the turn's end is durable.
@@ -67,41 +69,41 @@ func (v *VM) Prompt(ctx context.Context, p Prompt) (*protocol.Answer, error) {
 	}
 	m := promptRequest{
 		prompt:  sessions.Prompt{Blocks: blocks, Hash: acp.InputHash(blocks), IfAsked: p.IfAsked},
-		promise: newPromise[*protocol.Answer](),
+		Promise: kernel.NewPromise[*protocol.Answer](),
 	}
 	if p.Open != nil {
 		m.open = &sessions.Open{Spec: p.Open.Spec, Given: p.Open.Given}
 	}
 	v.send(toSession{p.Session, m})
-	answer, err := m.wait(ctx)
+	answer, err := m.Wait(ctx)
 	return answer, v.explain(err)
 }
 
 // Cancel asks the turn of prompt to end, or the current one if prompt is "". A
 // turn that has ended already is no error.
 func (v *VM) Cancel(ctx context.Context, id protocol.SessionID, prompt protocol.PromptID) error {
-	m := cancelRequest{cancel: sessions.Cancel{Prompt: prompt}, promise: newPromise[done]()}
-	return v.ask(ctx, id, m, m.promise)
+	m := cancelRequest{cancel: sessions.Cancel{Prompt: prompt}, Promise: kernel.NewPromise[kernel.Done]()}
+	return v.ask(ctx, id, m, m.Promise)
 }
 
 // Permit answers a pending permission request with one of its options.
 func (v *VM) Permit(ctx context.Context, id protocol.SessionID, r protocol.RequestID, option string) error {
-	m := permitRequest{permit: sessions.Permit{Request: r, Option: option}, promise: newPromise[done]()}
-	return v.ask(ctx, id, m, m.promise)
+	m := permitRequest{permit: sessions.Permit{Request: r, Option: option}, Promise: kernel.NewPromise[kernel.Done]()}
+	return v.ask(ctx, id, m, m.Promise)
 }
 
 // Unload interrupts a session's turn and stops its adapter. The history stays.
 func (v *VM) Unload(ctx context.Context, id protocol.SessionID) error {
-	m := unloadRequest{newPromise[done]()}
-	return v.ask(ctx, id, m, m.promise)
+	m := unloadRequest{kernel.NewPromise[kernel.Done]()}
+	return v.ask(ctx, id, m, m.Promise)
 }
 
 // Watch returns a subscription to a session's events after the one numbered
 // after: stored ones first, then live ones and deltas, in one order.
 func (v *VM) Watch(ctx context.Context, id protocol.SessionID, after protocol.Sequence) (*feed.Subscription, error) {
-	m := watchRequest{newPromise[*feed.Feed]()}
+	m := watchRequest{kernel.NewPromise[*feed.Feed]()}
 	v.send(toSession{id, m})
-	f, err := m.wait(ctx)
+	f, err := m.Wait(ctx)
 	if err != nil {
 		return nil, v.explain(err)
 	}
@@ -149,9 +151,9 @@ func (v *VM) Check(ctx context.Context) ([]core.Finding, error) {
 // all their processes, the store drained, checkpointed and closed.
 func (v *VM) Close(ctx context.Context) error {
 	v.closed.Store(true)
-	m := beginClose{newPromise[closing]()}
+	m := beginClose{kernel.NewPromise[closing]()}
 	v.send(m)
-	parts, err := m.wait(ctx)
+	parts, err := m.Wait(ctx)
 	if err != nil {
 		return v.explain(err)
 	}
@@ -168,34 +170,34 @@ func (v *VM) Close(ctx context.Context) error {
 func (v *VM) unload(ctx context.Context, pids []*actor.PID) error {
 	ctx, cancel := context.WithTimeout(ctx, unloadGrace)
 	defer cancel()
-	asked := make([]promise[done], len(pids))
+	asked := make([]kernel.Promise[kernel.Done], len(pids))
 	for i, pid := range pids {
-		m := unloadRequest{newPromise[done]()}
-		asked[i] = m.promise
+		m := unloadRequest{kernel.NewPromise[kernel.Done]()}
+		asked[i] = m.Promise
 		v.node.system.Root.Send(pid, m)
 	}
 	var errs []error
 	for _, p := range asked {
-		_, err := p.wait(ctx)
+		_, err := p.Wait(ctx)
 		errs = append(errs, ignoreStopping(err))
 	}
 	return errors.Join(errs...)
 }
 
-func (v *VM) drain(ctx context.Context, store *actor.PID) error {
+func (v *VM) drain(ctx context.Context, pid *actor.PID) error {
 	ctx, cancel := context.WithTimeout(ctx, drainGrace)
 	defer cancel()
-	m := drain{newPromise[done]()}
-	v.node.system.Root.Send(store, m)
-	_, err := m.wait(ctx)
+	m := store.Drain{Promise: kernel.NewPromise[kernel.Done]()}
+	v.node.system.Root.Send(pid, m)
+	_, err := m.Wait(ctx)
 	return ignoreStopping(err)
 }
 
 func (v *VM) send(m any) { v.node.system.Root.Send(v.pid, m) }
 
-func (v *VM) ask(ctx context.Context, id protocol.SessionID, m request, p promise[done]) error {
+func (v *VM) ask(ctx context.Context, id protocol.SessionID, m kernel.Request, p kernel.Promise[kernel.Done]) error {
 	v.send(toSession{id, m})
-	_, err := p.wait(ctx)
+	_, err := p.Wait(ctx)
 	return v.explain(err)
 }
 
@@ -214,18 +216,18 @@ func (v *VM) explain(err error) error {
 
 // query runs a read on the VM's reading goroutine.
 func query[T any](ctx context.Context, v *VM, fn func(context.Context, persistence.Querier) (T, error)) (T, error) {
-	p := newPromise[T]()
-	v.send(read{
-		run: func(q persistence.Querier) {
+	p := kernel.NewPromise[T]()
+	v.send(store.Read{
+		Run: func(q persistence.Querier) {
 			value, err := fn(ctx, q)
 			if err != nil {
-				p.refuse(v.node.env.fault("read", persistence.Err(err)))
+				p.Refuse(v.node.env.Fault("read", persistence.Err(err)))
 				return
 			}
-			p.resolve(value)
+			p.Resolve(value)
 		},
-		fail: p.refuse,
+		Fail: p.Refuse,
 	})
-	value, err := p.wait(ctx)
+	value, err := p.Wait(ctx)
 	return value, v.explain(err)
 }

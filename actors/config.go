@@ -1,13 +1,14 @@
 package actors
 
 import (
-	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
 	"go.uber.org/zap"
 
-	"agentos/persistence"
+	"agentos/actors/kernel"
+	"agentos/actors/route"
+	"agentos/actors/store"
 	"agentos/protocol"
 	"agentos/protocol/jsonrpc"
 	"agentos/sessions"
@@ -24,7 +25,7 @@ type IDs func() string
 type Config struct {
 	// Sources finds the database behind a descriptor and takes its lock. The
 	// command line chooses the handle; this package knows the port only.
-	Sources func(protocol.Descriptor) (persistence.Source, error)
+	Sources store.Sources
 	// Adapters starts the adapter of a session.
 	Adapters Launcher
 	// Limits of every VM; the zero value means protocol.DefaultLimits.
@@ -50,11 +51,13 @@ type Host interface {
 	Release(vm string, reason string)
 }
 
-// env is a Config with its gaps filled, shared by all actors of a node.
+// env is what the actors of this package share, and what they give to the ones
+// below.
 type env struct {
-	Config
-	log    *zap.Logger
-	epochs atomic.Uint64
+	kernel.Env
+	host    Host
+	sources store.Sources
+	routes  route.Setup
 }
 
 func newEnv(c Config) *env {
@@ -73,20 +76,14 @@ func newEnv(c Config) *env {
 	if c.Host == nil {
 		c.Host = nobody{}
 	}
-	return &env{Config: c, log: c.Log}
-}
-
-func (e *env) now() protocol.TimeMS { return protocol.TimeOf(e.Clock()) }
-
-// fault turns an error that carries no code into an internal one and logs what
-// it hides.
-func (e *env) fault(what string, err error) *protocol.Error {
-	id := protocol.ErrorID(e.IDs())
-	pe := protocol.AsError(err, id)
-	if pe.Code == protocol.CodeInternal {
-		e.log.Error(what, zap.String("errorId", string(id)), zap.Error(err))
+	return &env{
+		Env:     kernel.Env{Log: c.Log, Clock: c.Clock, IDs: c.IDs, Limits: c.Limits},
+		host:    c.Host,
+		sources: c.Sources,
+		routes: route.Setup{
+			Launch: c.Adapters, ClientName: c.ClientName, ClientVersion: c.ClientVersion, Diagnostic: c.Diagnostic,
+		},
 	}
-	return pe
 }
 
 func (e *env) sessionConfig(name string, first sessions.Route) sessions.Config {

@@ -1,5 +1,8 @@
-// Package actors is the shell around the pure core: it owns every goroutine,
-// mailbox, timer and storage handle of the runtime, and no rule about sessions.
+// Package actors is the shell around the pure core: with the packages below it,
+// it owns every goroutine, mailbox, timer and storage handle of the runtime, and
+// no rule about sessions. This package holds the tree (node, VM, session) and the
+// API; store, route and feed are what hangs from it, kernel is what all of it
+// stands on.
 //
 //	node
 //	└── vm              one per VM: starts its children, forwards requests
@@ -35,6 +38,6 @@
 //
 // # The framework
 //
-// Only the actor package of protoactor-go is used, and only through props.go.
-// test/actorfacts pins what is relied on.
+// Only the actor package of protoactor-go is used, and only package kernel gives
+// actors their properties. test/actorfacts pins what is relied on.
 package actors

@@ -4,24 +4,25 @@ import (
 	"context"
 	"strings"
 
+	"agentos/actors/kernel"
 	"agentos/protocol"
 )
 
 // boom is a request that no session and no VM knows: handling it panics.
-type boom struct{ promise[done] }
+type boom struct{ kernel.Promise[kernel.Done] }
 
 // SessionPanic makes a session's actor panic and returns what its caller was
 // told.
 func (v *VM) SessionPanic(ctx context.Context, id protocol.SessionID) error {
-	m := boom{newPromise[done]()}
-	return v.ask(ctx, id, m, m.promise)
+	m := boom{kernel.NewPromise[kernel.Done]()}
+	return v.ask(ctx, id, m, m.Promise)
 }
 
 // VMPanic makes the VM's actor panic.
 func (v *VM) VMPanic(ctx context.Context) error {
-	m := boom{newPromise[done]()}
+	m := boom{kernel.NewPromise[kernel.Done]()}
 	v.send(m)
-	_, err := m.wait(ctx)
+	_, err := m.Wait(ctx)
 	return v.explain(err)
 }
 
@@ -36,24 +37,4 @@ func (n *Node) Descendants() []string {
 		}
 	}
 	return ids
-}
-
-// Group is what a test gives to a handle's writer.
-type Group = []protocol.Batch
-
-// WriteGroup runs the store's writer on a handle of its own.
-func WriteGroup(c Config, g Group) ([]*protocol.Error, error) {
-	h, err := openHandle(newEnv(c), protocol.Descriptor{SQLiteFile: "/memory"})
-	if err != nil {
-		return nil, err
-	}
-	fates, fatal := h.write(g)
-	errs := make([]*protocol.Error, len(fates))
-	for i, f := range fates {
-		errs[i] = f.err
-	}
-	if cerr := h.close(); cerr != nil && fatal == nil {
-		fatal = cerr
-	}
-	return errs, fatal
 }

@@ -11,6 +11,7 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/exp/zapslog"
 
+	"agentos/actors/kernel"
 	"agentos/protocol"
 )
 
@@ -40,16 +41,16 @@ func Start(c Config) (*Node, error) {
 	e := newEnv(c)
 	n := &Node{env: e, vms: map[string]*VM{}}
 	n.system = actor.NewActorSystem(
-		actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger { return frameworkLog(e.log) }),
+		actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger { return frameworkLog(e.Log) }),
 		actor.WithDeadLetterRequestLogging(false), // it prints messages, and those hold secrets
 		actor.WithDeadLetterThrottleCount(0),
 	)
 	n.system.EventStream.Subscribe(func(event any) {
 		if d, ok := event.(*actor.DeadLetterEvent); ok {
-			refuse(d.Message) // nobody is there: the caller learns it now
+			kernel.Refuse(d.Message) // nobody is there: the caller learns it now
 		}
 	})
-	n.root = n.system.Root.Spawn(e.rootProps(func() actor.Actor { return &nodeActor{env: e, node: n} }, nodeChildren))
+	n.root = n.system.Root.Spawn(e.RootProps(func() actor.Actor { return &nodeActor{env: e, node: n} }, vmSupervision))
 	return n, nil
 }
 
@@ -88,16 +89,16 @@ func (n *Node) Open(ctx context.Context, name string, d protocol.Descriptor) (*V
 	if err := d.Validate(); err != nil {
 		return nil, err
 	}
-	spawn := spawnVM{name: name, descriptor: d, promise: newPromise[*actor.PID]()}
+	spawn := spawnVM{name: name, descriptor: d, Promise: kernel.NewPromise[*actor.PID]()}
 	n.system.Root.Send(n.root, spawn)
-	pid, err := spawn.wait(ctx)
+	pid, err := spawn.Wait(ctx)
 	if err != nil {
 		return nil, err
 	}
 	vm := n.handle(name, pid)
-	ready := whenReady{newPromise[done]()}
+	ready := whenReady{kernel.NewPromise[kernel.Done]()}
 	n.system.Root.Send(pid, ready)
-	if _, err := ready.wait(ctx); err != nil {
+	if _, err := ready.Wait(ctx); err != nil {
 		return nil, errors.Join(err, ignoreStopping(vm.Close(context.WithoutCancel(ctx))))
 	}
 	return vm, nil
@@ -148,7 +149,7 @@ func (n *Node) Close(ctx context.Context) error {
 // framework's own future gives up too early, so the end is watched for.
 func (n *Node) poison(pid *actor.PID) error {
 	gone := make(chan struct{})
-	watcher := n.system.Root.Spawn(n.env.rootProps(func() actor.Actor { return &undertaker{pid: pid, gone: gone} }, sessionChildren))
+	watcher := n.system.Root.Spawn(n.env.RootProps(func() actor.Actor { return &undertaker{pid: pid, gone: gone} }, kernel.StopFailed))
 	defer n.system.Root.Stop(watcher)
 	select {
 	case <-gone:
@@ -182,7 +183,7 @@ func (u *undertaker) Receive(c actor.Context) {
 type spawnVM struct {
 	name       string
 	descriptor protocol.Descriptor
-	promise[*actor.PID]
+	kernel.Promise[*actor.PID]
 }
 
 // nodeActor is the parent of all VMs. Its supervision restarts a failed VM and
@@ -201,12 +202,12 @@ func (a *nodeActor) Receive(c actor.Context) {
 	case spawnVM:
 		pid := a.vms[m.name]
 		if pid == nil {
-			pid = c.Spawn(a.env.props(func() actor.Actor {
+			pid = c.Spawn(a.env.Props(func() actor.Actor {
 				return &vmActor{env: a.env, name: m.name, descriptor: m.descriptor}
-			}, vmChildren))
+			}, memberSupervision))
 			a.vms[m.name] = pid
 		}
-		m.resolve(pid)
+		m.Resolve(pid)
 	case *actor.Terminated:
 		for name, pid := range a.vms {
 			if pid.Equal(m.Who) {
@@ -225,7 +226,7 @@ func (n *Node) ended(name string, pid *actor.PID) {
 		delete(n.vms, name)
 		if !vm.closed.Load() {
 			vm.failed.Store(true)
-			n.env.log.Error("VM failed too often and was stopped", zap.String("vm", name))
+			n.env.Log.Error("VM failed too often and was stopped", zap.String("vm", name))
 		}
 	}
 }

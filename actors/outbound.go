@@ -1,6 +1,7 @@
 package actors
 
 import (
+	"agentos/actors/route"
 	"agentos/protocol"
 	"agentos/sessions"
 )
@@ -21,13 +22,13 @@ type outbound struct {
 type slot struct {
 	number  uint64
 	effects []sessions.Effect
-	grant   grant // adapter output that is acknowledged by this commit
+	grant   route.Grant // adapter output that is acknowledged by this commit
 }
 
 func (o *outbound) empty() bool { return len(o.slots) == 0 }
 
 // push opens the slot of a commit.
-func (o *outbound) push(number uint64, effects []sessions.Effect, g grant) {
+func (o *outbound) push(number uint64, effects []sessions.Effect, g route.Grant) {
 	o.slots = append(o.slots, slot{number: number, effects: effects, grant: g})
 }
 
@@ -68,7 +69,7 @@ func (o *outbound) pop(number uint64) slot {
 // reset drops everything: none of it is durable.
 func (o *outbound) reset() {
 	for _, s := range o.slots {
-		s.grant.release()
+		s.grant.Release()
 	}
 	o.slots, o.bytes = nil, 0
 }

@@ -2,6 +2,7 @@ package actors
 
 import (
 	"agentos/actors/feed"
+	"agentos/actors/kernel"
 	"agentos/protocol"
 	"agentos/sessions"
 )
@@ -11,52 +12,25 @@ import (
 type (
 	openRequest struct {
 		open sessions.Open
-		promise[done]
+		kernel.Promise[kernel.Done]
 	}
 	// promptRequest runs one turn. With open set the session is opened first
 	// (S6.1).
 	promptRequest struct {
 		open   *sessions.Open
 		prompt sessions.Prompt
-		promise[*protocol.Answer]
+		kernel.Promise[*protocol.Answer]
 	}
 	permitRequest struct {
 		permit sessions.Permit
-		promise[done]
+		kernel.Promise[kernel.Done]
 	}
 	cancelRequest struct {
 		cancel sessions.Cancel
-		promise[done]
+		kernel.Promise[kernel.Done]
 	}
-	unloadRequest struct{ promise[done] }
-	watchRequest  struct{ promise[*feed.Feed] }
-)
-
-// The messages between a session and its route. The route number says which
-// life of the connection they belong to.
-type (
-	routeUp struct {
-		route   sessions.Route
-		binding sessions.Binding
-	}
-	routeDown struct {
-		route sessions.Route
-		cause *protocol.Error
-	}
-	routeUpdate struct {
-		input sessions.Update
-		grant grant
-	}
-	routeAsk struct {
-		input sessions.Ask
-		grant grant
-	}
-	routeAnswered struct{ input sessions.Answered }
-
-	dispatch   struct{ sessions.Dispatch }
-	sendCancel struct{ sessions.SendCancel }
-	answerCall struct{ sessions.AnswerCall }
-	stopRoute  struct{}
+	unloadRequest struct{ kernel.Promise[kernel.Done] }
+	watchRequest  struct{ kernel.Promise[*feed.Feed] }
 )
 
 // settled tells a VM that a session which a lost runtime left running has been

@@ -8,6 +8,9 @@ import (
 	"go.uber.org/zap"
 
 	"agentos/actors/feed"
+	"agentos/actors/kernel"
+	"agentos/actors/route"
+	"agentos/actors/store"
 	"agentos/protocol"
 	"agentos/sessions"
 )
@@ -57,9 +60,9 @@ func (a *sessionActor) Receive(c actor.Context) {
 		a.waiters = map[sessions.Token]func(sessions.Reply){}
 		a.routes = map[sessions.Route]*actor.PID{}
 		a.reload(c)
-	case loaded:
+	case store.Loaded:
 		a.loaded(c, m)
-	case stored:
+	case store.Stored:
 		a.stored(c, m)
 	case *actor.Terminated:
 		// A system message overtakes what the route said last; this one does not.
@@ -79,7 +82,7 @@ func (a *sessionActor) Receive(c actor.Context) {
 func (a *sessionActor) handle(c actor.Context, m any) {
 	if a.machine == nil || a.healing != 0 {
 		a.early = append(a.early, m)
-		if _, asked := m.(request); asked && a.resting {
+		if _, asked := m.(kernel.Request); asked && a.resting {
 			a.reload(c)
 		}
 		return
@@ -89,25 +92,25 @@ func (a *sessionActor) handle(c actor.Context, m any) {
 }
 
 // step feeds one message to the machine and returns the credit it came with.
-func (a *sessionActor) step(m any) (g grant) {
-	now := a.env.now()
+func (a *sessionActor) step(m any) (g route.Grant) {
+	now := a.env.Now()
 	switch m := m.(type) {
 	case openRequest:
-		m.open.At, m.open.Token = now, a.wait(m.promise.settleReply)
+		m.open.At, m.open.Token = now, a.wait(settle(m.Promise))
 		a.input(m.open, m.open.Token)
 	case promptRequest:
 		a.prompt(m, now)
 	case permitRequest:
-		m.permit.At, m.permit.Token = now, a.wait(m.promise.settleReply)
+		m.permit.At, m.permit.Token = now, a.wait(settle(m.Promise))
 		a.input(m.permit, m.permit.Token)
 	case cancelRequest:
-		m.cancel.At, m.cancel.Token = now, a.wait(m.promise.settleReply)
+		m.cancel.At, m.cancel.Token = now, a.wait(settle(m.Promise))
 		a.input(m.cancel, m.cancel.Token)
 	case unloadRequest:
-		token := a.wait(m.promise.settleReply)
+		token := a.wait(settle(m.Promise))
 		a.input(sessions.Unload{Token: token, At: now}, token)
 	case watchRequest:
-		m.resolve(a.feed)
+		m.Resolve(a.feed)
 	case sessionTick:
 		if m.gen == a.gen {
 			a.input(sessions.Tick{At: now}, 0)
@@ -118,24 +121,24 @@ func (a *sessionActor) step(m any) (g grant) {
 	return g
 }
 
-func (a *sessionActor) routeMessage(m any, now protocol.TimeMS) (g grant) {
+func (a *sessionActor) routeMessage(m any, now protocol.TimeMS) (g route.Grant) {
 	switch m := m.(type) {
-	case routeUp:
-		a.input(sessions.RouteUp{Route: m.route, Binding: m.binding, At: now}, 0)
-	case routeDown:
-		delete(a.routes, m.route)
-		a.input(sessions.RouteDown{Route: m.route, Cause: m.cause, At: now}, 0)
-	case routeUpdate:
-		m.input.At = now
-		a.input(m.input, 0)
-		g = m.grant
-	case routeAsk:
-		m.input.At, m.input.Request = now, protocol.RequestID(a.env.IDs())
-		a.input(m.input, 0)
-		g = m.grant
-	case routeAnswered:
-		m.input.At = now
-		a.input(m.input, 0)
+	case route.Up:
+		a.input(sessions.RouteUp{Route: m.Route, Binding: m.Binding, At: now}, 0)
+	case route.Down:
+		delete(a.routes, m.Route)
+		a.input(sessions.RouteDown{Route: m.Route, Cause: m.Cause, At: now}, 0)
+	case route.Update:
+		m.Input.At = now
+		a.input(m.Input, 0)
+		g = m.Grant
+	case route.Ask:
+		m.Input.At, m.Input.Request = now, protocol.RequestID(a.env.IDs())
+		a.input(m.Input, 0)
+		g = m.Grant
+	case route.Answered:
+		m.Input.At = now
+		a.input(m.Input, 0)
 	case routeGone:
 		for route, pid := range a.routes {
 			if pid.Equal(m.pid) { // it ended without a word
@@ -155,7 +158,7 @@ func (a *sessionActor) prompt(m promptRequest, now protocol.TimeMS) {
 	if m.open != nil {
 		m.open.At = now
 		if err := a.machine.Step(*m.open); err != nil {
-			m.refuse(err)
+			m.Refuse(err)
 			return
 		}
 	}
@@ -164,10 +167,10 @@ func (a *sessionActor) prompt(m promptRequest, now protocol.TimeMS) {
 	m.prompt.Message = protocol.MessageID(a.env.IDs())
 	m.prompt.Token = a.wait(func(r sessions.Reply) {
 		if r.Err != nil {
-			m.refuse(r.Err)
+			m.Refuse(r.Err)
 			return
 		}
-		m.resolve(r.Answer)
+		m.Resolve(r.Answer)
 	})
 	a.input(m.prompt, m.prompt.Token)
 }
@@ -192,14 +195,15 @@ func (a *sessionActor) reply(r sessions.Reply) {
 	}
 }
 
-// settleReply answers a promise that carries no value.
-func (p promise[T]) settleReply(r sessions.Reply) {
-	if r.Err != nil {
-		p.refuse(r.Err)
-		return
+// settle returns what answers a promise that carries no value.
+func settle(p kernel.Promise[kernel.Done]) func(sessions.Reply) {
+	return func(r sessions.Reply) {
+		if r.Err != nil {
+			p.Refuse(r.Err)
+			return
+		}
+		p.Resolve(kernel.Done{})
 	}
-	var zero T
-	p.resolve(zero)
 }
 
 // leave answers everybody before this incarnation goes. A caller whose commit
@@ -208,9 +212,9 @@ func (a *sessionActor) leave() {
 	if a.timer != nil {
 		a.timer.Stop()
 	}
-	err := stopping()
+	err := kernel.Stopping()
 	if !a.out.empty() {
-		err = unknownOutcome
+		err = store.Unknown
 	}
 	a.refuseWaiters(err)
 	if a.cause != nil {
@@ -219,7 +223,7 @@ func (a *sessionActor) leave() {
 	a.refuseOrphans(err)
 	a.out.reset()
 	for _, m := range a.early {
-		refuse(m)
+		kernel.Refuse(m)
 	}
 	a.early = nil
 }
@@ -238,5 +242,5 @@ func (a *sessionActor) refuseOrphans(err *protocol.Error) {
 }
 
 func (a *sessionActor) log() *zap.Logger {
-	return a.env.log.With(zap.String("vm", a.vm), zap.String("session", string(a.id)))
+	return a.env.Log.With(zap.String("vm", a.vm), zap.String("session", string(a.id)))
 }

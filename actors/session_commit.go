@@ -7,13 +7,16 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 	"go.uber.org/zap"
 
+	"agentos/actors/kernel"
+	"agentos/actors/route"
+	"agentos/actors/store"
 	"agentos/protocol"
 	"agentos/sessions"
 )
 
 // flush carries out what the machine wants done: at once what may be lost, and
 // behind its commit what may not.
-func (a *sessionActor) flush(c actor.Context, g grant) {
+func (a *sessionActor) flush(c actor.Context, g route.Grant) {
 	rd := a.machine.Ready()
 	var deltas []protocol.Delta
 	for _, e := range rd.Now {
@@ -26,7 +29,7 @@ func (a *sessionActor) flush(c actor.Context, g grant) {
 	switch {
 	case rd.Batch != nil:
 		a.commit(c, *rd.Batch, rd.AfterCommit, g)
-		g = grant{}
+		g = route.Grant{}
 	case !a.out.empty():
 		a.out.follow(rd.AfterCommit...)
 	default:
@@ -41,31 +44,31 @@ func (a *sessionActor) flush(c actor.Context, g grant) {
 			a.out.delta(d)
 		}
 	}
-	g.release()
+	g.Release()
 	a.arm(c, rd.Timer)
 }
 
-func (a *sessionActor) commit(c actor.Context, b protocol.Batch, then []sessions.Effect, g grant) {
+func (a *sessionActor) commit(c actor.Context, b protocol.Batch, then []sessions.Effect, g route.Grant) {
 	a.number++
 	a.out.push(a.number, then, g)
-	c.Send(a.store, commit{epoch: a.epoch, number: a.number, batch: b, replyTo: c.Self()})
+	c.Send(a.store, store.Commit{Epoch: a.epoch, Number: a.number, Batch: b, ReplyTo: c.Self()})
 }
 
 // stored delivers what waited for a commit, or starts over from what SQLite has.
-func (a *sessionActor) stored(c actor.Context, m stored) {
-	if m.epoch != a.epoch {
+func (a *sessionActor) stored(c actor.Context, m store.Stored) {
+	if m.Epoch != a.epoch {
 		return // of a life before this one
 	}
-	if m.err != nil {
-		a.refused(c, m.err)
+	if m.Err != nil {
+		a.refused(c, m.Err)
 		return
 	}
-	s := a.out.pop(m.number)
+	s := a.out.pop(m.Number)
 	for _, e := range s.effects {
 		a.carry(c, e)
 	}
-	s.grant.release()
-	if a.healing == m.number {
+	s.grant.Release()
+	if a.healing == m.Number {
 		a.healed(c)
 	}
 }
@@ -92,11 +95,11 @@ func (a *sessionActor) refused(c actor.Context, err *protocol.Error) {
 func (a *sessionActor) rest(c actor.Context, err *protocol.Error) {
 	a.stopRoutes(c)
 	a.machine, a.resting, a.healing = nil, true, 0
-	a.epoch = a.env.epochs.Add(1)
+	a.epoch = a.env.NextEpoch()
 	a.refuseOrphans(err)
 	for _, m := range a.early {
-		if req, ok := m.(request); ok {
-			req.refuse(err)
+		if req, ok := m.(kernel.Request); ok {
+			req.Refuse(err)
 		}
 	}
 	a.early = nil
@@ -110,24 +113,24 @@ func (a *sessionActor) reload(c actor.Context) {
 	}
 	old := a.machine
 	a.machine, a.resting, a.number = nil, false, 0
-	a.epoch = a.env.epochs.Add(1)
+	a.epoch = a.env.NextEpoch()
 	a.keep(c, old)
-	c.Send(a.store, load{session: a.id, epoch: a.epoch, replyTo: c.Self()})
+	c.Send(a.store, store.Load{Session: a.id, Epoch: a.epoch, ReplyTo: c.Self()})
 }
 
 // loaded builds the machine anew and settles what was left running.
-func (a *sessionActor) loaded(c actor.Context, m loaded) {
-	if m.epoch != a.epoch {
+func (a *sessionActor) loaded(c actor.Context, m store.Loaded) {
+	if m.Epoch != a.epoch {
 		return
 	}
-	if m.err != nil {
-		a.rest(c, m.err)
+	if m.Err != nil {
+		a.rest(c, m.Err)
 		return
 	}
 	cfg := a.env.sessionConfig(strconv.FormatUint(a.epoch, 36), a.lastRoute)
 	a.machine = sessions.New(a.id, cfg)
-	if m.found {
-		a.machine = sessions.Replay(m.snapshot, cfg)
+	if m.Found {
+		a.machine = sessions.Replay(m.Snapshot, cfg)
 	}
 	if a.machine.NeedsSettling() {
 		a.settle(c)
@@ -141,13 +144,13 @@ func (a *sessionActor) loaded(c actor.Context, m loaded) {
 func (a *sessionActor) settle(c actor.Context) {
 	a.stopRoutes(c)
 	a.kept = nil
-	in := sessions.Settle{Cause: a.cause, Reason: protocol.ReasonVMShutdown, At: a.env.now()}
+	in := sessions.Settle{Cause: a.cause, Reason: protocol.ReasonVMShutdown, At: a.env.Now()}
 	if in.Cause == nil {
 		in.Cause = protocol.Errorf(protocol.CodePromptDeliveryUncertain,
 			"the runtime ended in the turn, so it is not known how far the agent came; read the history and prompt again if needed")
 	}
 	a.input(in, 0)
-	a.flush(c, grant{})
+	a.flush(c, route.Grant{})
 	a.healing = a.number
 }
 
@@ -162,7 +165,7 @@ func (a *sessionActor) healed(c actor.Context) {
 	for len(a.early) > 0 && a.machine != nil {
 		m := a.early[0]
 		a.early = a.early[1:]
-		answering(a.env, m, func() { a.flush(c, a.step(m)) })
+		kernel.Answering(&a.env.Env, m, func() { a.flush(c, a.step(m)) })
 	}
 }
 
@@ -177,6 +180,6 @@ func (a *sessionActor) arm(c actor.Context, at protocol.TimeMS) {
 		return
 	}
 	gen, self, root := a.gen, c.Self(), c.ActorSystem().Root
-	wait := max(0, at.Time().Sub(a.env.now().Time()))
+	wait := max(0, at.Time().Sub(a.env.Now().Time()))
 	a.timer = time.AfterFunc(wait, func() { root.Send(self, sessionTick{gen}) })
 }

@@ -6,6 +6,8 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"agentos/actors/feed"
+	"agentos/actors/kernel"
+	"agentos/actors/route"
 	"agentos/sessions"
 )
 
@@ -23,19 +25,19 @@ func (a *sessionActor) carry(c actor.Context, e sessions.Effect) {
 	case sessions.StartRoute:
 		a.startRoute(c, e)
 	case sessions.StopRoute:
-		a.tell(c, e.Route, stopRoute{})
+		a.tell(c, e.Route, route.Stop{})
 	case sessions.Dispatch:
 		if a.machine.Dispatch(e.Prompt) {
-			a.tell(c, e.Route, dispatch{e})
+			a.tell(c, e.Route, route.Dispatch{Dispatch: e})
 		}
 	case sessions.SendCancel:
-		a.tell(c, e.Route, sendCancel{e})
+		a.tell(c, e.Route, route.Cancel{SendCancel: e})
 	case sessions.AnswerCall:
-		a.tell(c, e.Route, answerCall{e})
+		a.tell(c, e.Route, route.Answer{AnswerCall: e})
 	case sessions.Hold:
-		a.env.Host.Hold(a.vm, string(e.Prompt))
+		a.env.host.Hold(a.vm, string(e.Prompt))
 	case sessions.Release:
-		a.env.Host.Release(a.vm, string(e.Prompt))
+		a.env.host.Release(a.vm, string(e.Prompt))
 	case sessions.Note:
 		a.log().Info(e.Text)
 	default:
@@ -45,21 +47,21 @@ func (a *sessionActor) carry(c actor.Context, e sessions.Effect) {
 
 // tell sends to a route if it is still there; one that is gone has said so, or
 // is about to.
-func (a *sessionActor) tell(c actor.Context, route sessions.Route, m any) {
-	if pid := a.routes[route]; pid != nil {
+func (a *sessionActor) tell(c actor.Context, n sessions.Route, m any) {
+	if pid := a.routes[n]; pid != nil {
 		c.Send(pid, m)
 	}
 }
 
 func (a *sessionActor) startRoute(c actor.Context, e sessions.StartRoute) {
-	r := &routeActor{env: a.env, vm: a.vm, number: e.Route, record: e.Record}
-	a.routes[e.Route] = c.Spawn(a.env.props(func() actor.Actor { return r }, sessionChildren))
+	r := route.New(&a.env.Env, a.env.routes, a.vm, e.Route, e.Record)
+	a.routes[e.Route] = c.Spawn(a.env.Props(func() actor.Actor { return r }, kernel.StopFailed))
 	a.lastRoute = e.Route
 }
 
 func (a *sessionActor) stopRoutes(c actor.Context) {
-	for route := range a.routes {
-		a.tell(c, route, stopRoute{})
+	for n := range a.routes {
+		a.tell(c, n, route.Stop{})
 	}
 }
 

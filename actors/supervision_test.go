@@ -5,12 +5,12 @@ import (
 	"errors"
 	"slices"
 	"testing"
+	"time"
 
 	"agentos/actors"
 	"agentos/actors/feed"
 	"agentos/persistence"
 	"agentos/persistence/actorstate"
-	"agentos/persistence/faultdb"
 	"agentos/protocol"
 )
 
@@ -94,14 +94,13 @@ func TestSupervision_VMThatFailsTooOftenIsGivenUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	failed := false
-	for range 100 {
+	for end := time.Now().Add(patience); !failed && time.Now().Before(end); {
 		if err = r.vm.VMPanic(r.ctx()); protocol.CodeOf(err) == protocol.CodeVMFailed {
 			failed = true
-			break
 		}
 	}
 	if !failed {
-		t.Errorf("after a hundred panics: %v; want vm_failed", err)
+		t.Errorf("after many panics: %v; want vm_failed", err)
 	}
 	if _, err := r.prompt("hello"); protocol.CodeOf(err) != protocol.CodeVMFailed {
 		t.Errorf("prompt: %v; want vm_failed", err)
@@ -132,72 +131,6 @@ func TestClose_LeavesNoActorAndRefusesLateCallers(t *testing.T) {
 	}
 	if err := r.vm.Close(context.Background()); protocol.CodeOf(err) != protocol.CodeShuttingDown {
 		t.Errorf("second close: %v; want shutting_down", err)
-	}
-}
-
-// opening returns a batch that creates a session.
-func opening(id protocol.SessionID) protocol.Batch {
-	rec := protocol.Record{ID: id, Spec: spec(), State: protocol.StateIdle, OldestRetained: 1, CreatedAt: 1, UpdatedAt: 1, LastAt: 1}
-	return protocol.Batch{Session: id, Changes: []protocol.Change{protocol.SessionOpened{Record: rec}}, Row: rec}
-}
-
-// adding returns a batch that appends one event to a session at latest.
-func adding(b protocol.Batch, payload string) protocol.Batch {
-	row := b.Row
-	base := protocol.Base{Exists: true, Latest: row.Latest, State: row.State}
-	row.Latest++
-	row.RetainedEvents++
-	row.RetainedBytes += int64(len(payload))
-	e := protocol.Event{Sequence: row.Latest, At: 1, ACP: 1, Kind: protocol.KindUpdate, Payload: []byte(payload)}
-	return protocol.Batch{Session: b.Session, Base: base, Changes: []protocol.Change{protocol.EventAppended{Event: e}}, Row: row}
-}
-
-func TestStore_Rule3_OneRefusedBatchHurtsNobodyElse(t *testing.T) {
-	r := newRig(t)
-	a, b, c := opening("a"), opening("b"), opening("c")
-	a1, c1 := adding(a, `{"sessionUpdate":"x"}`), adding(c, `{"sessionUpdate":"y"}`)
-	bad := adding(b, `not JSON`) // the database refuses it
-	bad2 := adding(bad, `{"sessionUpdate":"z"}`)
-	group := actors.Group{a, b, c, a1, bad, c1, bad2}
-	errs, fatal := actors.WriteGroup(r.config, group)
-	if fatal != nil {
-		t.Fatal(fatal)
-	}
-	for i, err := range errs {
-		refused := i == 4 || i == 6
-		if (err != nil) != refused {
-			t.Errorf("batch %d: %v; want refused = %v", i, err, refused)
-		}
-	}
-	r.start()
-	for id, want := range map[protocol.SessionID]int{"a": 1, "b": 0, "c": 1} {
-		if got := len(r.history(id)); got != want {
-			t.Errorf("session %s has %d events; want %d", id, got, want)
-		}
-	}
-	r.check()
-}
-
-func TestStore_Rule3_FullHitsTheWholeGroupOnce(t *testing.T) {
-	plan := faultdb.New()
-	r := newRig(t, func(r *rig) { r.source = faultdb.Wrap(r.source, plan) })
-	r.start()
-	if err := r.node.Close(r.ctx()); err != nil {
-		t.Fatal(err)
-	}
-	before := plan.Transactions()
-	plan.Arm(faultdb.Fault{At: 2, Way: faultdb.Full}) // 1 takes the fence
-	errs, fatal := actors.WriteGroup(r.config, actors.Group{opening("a"), opening("b")})
-	if fatal != nil {
-		t.Fatal(fatal)
-	}
-	for i, err := range errs {
-		if protocol.CodeOf(err) != protocol.CodeStorageFull {
-			t.Errorf("batch %d: %v; want storage_full", i, err)
-		}
-	}
-	if n := plan.Transactions() - before; n != 2 {
-		t.Errorf("%d transactions; want 2: a full disk is not asked twice", n)
 	}
 }
 

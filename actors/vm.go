@@ -2,11 +2,14 @@ package actors
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
 	"go.uber.org/zap"
 
 	"agentos/actors/feed"
+	"agentos/actors/kernel"
+	"agentos/actors/store"
 	"agentos/protocol"
 )
 
@@ -22,7 +25,7 @@ type vmActor struct {
 	store    *actor.PID
 	sessions map[protocol.SessionID]*member
 	settling map[protocol.SessionID]bool // not yet brought to rest after opening
-	early    []request                   // came while opening, oldest first
+	early    []kernel.Request            // came while opening, oldest first
 }
 
 type vmPhase int
@@ -45,21 +48,31 @@ type (
 	// toSession forwards a request to a session, which is started if need be.
 	toSession struct {
 		session protocol.SessionID
-		request request
+		request kernel.Request
 	}
 	// whenReady is answered once the VM is open and everything that a lost
 	// runtime left running has been settled.
-	whenReady struct{ promise[done] }
+	whenReady struct{ kernel.Promise[kernel.Done] }
 	// beginClose stops new requests and tells who has to be ended, in order.
-	beginClose struct{ promise[closing] }
+	beginClose struct{ kernel.Promise[closing] }
 )
 
-func (t toSession) refuse(err *protocol.Error) { t.request.refuse(err) }
+// Refuse implements kernel.Request.
+func (t toSession) Refuse(err *protocol.Error) { t.request.Refuse(err) }
 
 type closing struct {
 	sessions []*actor.PID
 	store    *actor.PID
 }
+
+// storeName is the store's name below its VM.
+const storeName = "store"
+
+// How often an actor may be restarted before it is given up.
+var (
+	vmSupervision     = &kernel.Backoff{Max: 5, Window: time.Minute}
+	memberSupervision = &kernel.Backoff{Max: 5, Window: time.Minute, Escalate: storeName}
+)
 
 // Receive implements actor.Actor.
 func (v *vmActor) Receive(c actor.Context) {
@@ -67,7 +80,7 @@ func (v *vmActor) Receive(c actor.Context) {
 	case *actor.Started:
 		v.sessions = map[protocol.SessionID]*member{}
 		v.open(c)
-	case opened:
+	case store.Opened:
 		v.opened(c, m)
 	case settled:
 		v.settled(c, m.session)
@@ -76,8 +89,8 @@ func (v *vmActor) Receive(c actor.Context) {
 	case *actor.Terminated:
 		v.terminated(c, m.Who)
 	case *actor.Stopping, *actor.Restarting:
-		v.refuseEarly(stopping())
-	case request:
+		v.refuseEarly(kernel.Stopping())
+	case kernel.Request:
 		v.handle(c, m)
 	}
 }
@@ -85,24 +98,24 @@ func (v *vmActor) Receive(c actor.Context) {
 func (v *vmActor) open(c actor.Context) {
 	v.phase, v.err = vmOpening, nil
 	v.settling = map[protocol.SessionID]bool{}
-	s := &storeActor{env: v.env, descriptor: v.descriptor}
-	pid, err := c.SpawnNamed(v.env.props(func() actor.Actor { return s }, sessionChildren), storeName)
+	s := store.New(&v.env.Env, v.descriptor, v.env.sources)
+	pid, err := c.SpawnNamed(v.env.Props(func() actor.Actor { return s }, kernel.StopFailed), storeName)
 	if err != nil {
 		panic(err) // the name belongs to this VM alone
 	}
 	v.store = pid
 }
 
-func (v *vmActor) opened(c actor.Context, m opened) {
-	if m.err != nil {
+func (v *vmActor) opened(c actor.Context, m store.Opened) {
+	if m.Err != nil {
 		if v.phase == vmOpening {
-			c.Poison(m.store)
+			c.Poison(m.Store)
 		} // else it has lost the VM to another process, and tells its sessions so
-		v.phase, v.err = vmBroken, m.err
-		v.refuseEarly(m.err)
+		v.phase, v.err = vmBroken, m.Err
+		v.refuseEarly(m.Err)
 		return
 	}
-	for _, id := range m.accepted {
+	for _, id := range m.Accepted {
 		v.settling[id] = true
 		v.member(c, id)
 	}
@@ -125,16 +138,16 @@ func (v *vmActor) ready(c actor.Context) {
 	for len(v.early) > 0 {
 		m := v.early[0]
 		v.early = v.early[1:]
-		answering(v.env, m, func() { v.handle(c, m) })
+		kernel.Answering(&v.env.Env, m, func() { v.handle(c, m) })
 	}
 }
 
 // handle forwards a request, or keeps it until the VM is open.
-func (v *vmActor) handle(c actor.Context, m request) {
+func (v *vmActor) handle(c actor.Context, m kernel.Request) {
 	switch v.phase {
 	case vmBroken:
 		if v.err.Code == protocol.CodeVMFenced {
-			m.refuse(v.err) // the VM is not ours any more
+			m.Refuse(v.err) // the VM is not ours any more
 			return
 		}
 		v.early = append(v.early, m)
@@ -144,20 +157,20 @@ func (v *vmActor) handle(c actor.Context, m request) {
 	case vmOpening:
 		v.early = append(v.early, m)
 	case vmClosing:
-		m.refuse(stopping())
+		m.Refuse(kernel.Stopping())
 	case vmReady:
 		v.forward(c, m)
 	}
 }
 
-func (v *vmActor) forward(c actor.Context, m request) {
+func (v *vmActor) forward(c actor.Context, m kernel.Request) {
 	switch m := m.(type) {
 	case toSession:
 		c.Send(v.member(c, m.session).pid, m.request)
-	case read:
+	case store.Read:
 		c.Send(v.store, m)
 	case whenReady:
-		m.resolve(done{})
+		m.Resolve(kernel.Done{})
 	default:
 		panic(fmt.Sprintf("vm: unknown request %T", m))
 	}
@@ -170,9 +183,9 @@ func (v *vmActor) member(c actor.Context, id protocol.SessionID) *member {
 	}
 	m := &member{feed: feed.New(id)}
 	store := v.store
-	m.pid = c.Spawn(v.env.props(func() actor.Actor {
+	m.pid = c.Spawn(v.env.Props(func() actor.Actor {
 		return &sessionActor{env: v.env, vm: v.name, id: id, store: store, feed: m.feed}
-	}, sessionChildren))
+	}, kernel.StopFailed))
 	v.sessions[id] = m
 	return m
 }
@@ -191,7 +204,7 @@ func (v *vmActor) terminated(c actor.Context, pid *actor.PID) {
 		if m.pid.Equal(pid) {
 			delete(v.sessions, id)
 			if v.settling[id] {
-				v.env.log.Error("session could not be settled", zap.String("vm", v.name), zap.String("session", string(id)))
+				v.env.Log.Error("session could not be settled", zap.String("vm", v.name), zap.String("session", string(id)))
 				delete(v.settling, id)
 				v.ready(c)
 			}
@@ -201,17 +214,17 @@ func (v *vmActor) terminated(c actor.Context, pid *actor.PID) {
 
 func (v *vmActor) close(m beginClose) {
 	v.phase = vmClosing
-	v.refuseEarly(stopping())
+	v.refuseEarly(kernel.Stopping())
 	out := closing{store: v.store}
 	for _, s := range v.sessions {
 		out.sessions = append(out.sessions, s.pid)
 	}
-	m.resolve(out)
+	m.Resolve(out)
 }
 
 func (v *vmActor) refuseEarly(err *protocol.Error) {
 	for _, m := range v.early {
-		m.refuse(err)
+		m.Refuse(err)
 	}
 	v.early = nil
 }

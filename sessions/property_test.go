@@ -16,14 +16,17 @@ import (
 // and through crashes. twin_test.go and watch_test.go hold the rules (S3, S5.2,
 // S6.2 to S6.5, S6.10, S7.3, S8.2 to S8.4, S9, S13).
 func TestSession_HoldsItsRules(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		d := newDriver(t)
-		for range rapid.IntRange(1, 60).Draw(t, "steps") {
-			d.one()
-		}
-		d.toRest()
-		d.w.rest()
-	})
+	for _, policy := range []protocol.Policy{protocol.PolicyAsk, protocol.PolicyAllowAll, protocol.PolicyRejectAll} {
+		t.Run(string(policy), rapid.MakeCheck(func(t *rapid.T) {
+			d := newDriver(t, policy)
+			for range rapid.IntRange(1, 60).Draw(t, "steps") {
+				d.one()
+				d.w.settled()
+			}
+			d.toRest()
+			d.w.rest()
+		}))
+	}
 }
 
 // driver draws inputs.
@@ -35,18 +38,17 @@ type driver struct {
 	tokens  sessions.Token
 	prompts []protocol.PromptID
 	asked   []protocol.RequestID
-	reports int
-	swapped bool
+	calls   int
 }
 
-func newDriver(t *rapid.T) *driver {
+func newDriver(t *rapid.T, policy protocol.Policy) *driver {
 	limits := protocol.DefaultLimits()
 	if rapid.Bool().Draw(t, "small limits") {
 		limits.CompletedMessageBytes, limits.TurnOutputBytes, limits.PendingPermissionsSession = 130, 900, 2
 	}
 	d := &driver{t: t, o: newOwner(t, limits), at: 1000}
 	d.w = newWorld(t, d.o)
-	d.w.policy = rapid.SampledFrom([]protocol.Policy{protocol.PolicyAsk, protocol.PolicyAsk, protocol.PolicyAllowAll, protocol.PolicyRejectAll}).Draw(t, "policy")
+	d.w.policy = policy
 	d.open()
 	return d
 }
@@ -58,8 +60,11 @@ func (d *driver) pick(what string, from ...string) string {
 // one draws one thing that happens.
 func (d *driver) one() {
 	d.at += protocol.TimeMS(rapid.SampledFrom([]int{0, 0, 1, 100, 300, -5000, 12000}).Draw(d.t, "later"))
-	switch d.pick("what", "open", "prompt", "prompt", "up", "up", "up", "down", "update", "update", "update", "ask", "ask", "answer", "answer",
-		"permit", "permit", "cancel", "unload", "tick", "slow", "commit", "commit", "refuse", "crash", "swap") {
+	switch d.pick("what", "turn", "turn", "turn", "open", "prompt", "up", "up", "down", "update", "update", "update", "update", "ask", "ask",
+		"answer", "answer", "permit", "permit", "cancel", "unload", "tick", "slow", "commit", "commit", "refuse", "crash", "swap") {
+	case "turn":
+		d.prompt()
+		d.up(d.o.last)
 	case "open":
 		d.open()
 	case "prompt":
@@ -77,13 +82,13 @@ func (d *driver) one() {
 	case "permit":
 		d.permit()
 	case "cancel":
-		in := sessions.Cancel{Token: d.token(), At: d.at}
+		in := sessions.Cancel{Token: d.token(caller{}), At: d.at}
 		if rapid.Bool().Draw(d.t, "named") {
 			in.Prompt = d.promptID()
 		}
 		d.step(in)
 	case "unload":
-		d.step(sessions.Unload{Token: d.token(), At: d.at})
+		d.unload()
 	case "tick":
 		d.tick(d.at)
 	case "slow":
@@ -122,13 +127,25 @@ func (d *driver) tick(at protocol.TimeMS) {
 	}
 }
 
-func (d *driver) token() sessions.Token {
+func (d *driver) token(c caller) sessions.Token {
 	d.tokens++
-	d.w.waiting[d.tokens] = true
+	d.w.waiting[d.tokens] = c
 	return d.tokens
 }
 
-// ask steps an input that carries a token; a mistake is answered by the owner.
+// unload waits for all adapters that this life has started.
+func (d *driver) unload() {
+	d.t.Helper()
+	var c caller
+	for r, conn := range d.w.routes {
+		if !conn.down && !conn.foreign {
+			c.routes = append(c.routes, r)
+		}
+	}
+	d.step(sessions.Unload{Token: d.token(c), At: d.at})
+}
+
+// call steps an input that carries a token; a mistake is answered by the owner.
 func (d *driver) call(in sessions.Input) *protocol.Error {
 	d.t.Helper()
 	token := d.tokens
@@ -140,12 +157,12 @@ func (d *driver) call(in sessions.Input) *protocol.Error {
 }
 
 func (d *driver) open() {
-	d.call(sessions.Open{Token: d.token(), At: d.at, Spec: protocol.Spec{Agent: "tiny", Cwd: "/w", Policy: d.w.policy}})
+	d.call(sessions.Open{Token: d.token(caller{}), At: d.at, Spec: protocol.Spec{Agent: "tiny", Cwd: "/w", Policy: d.w.policy}})
 }
 
 func (d *driver) prompt() {
 	id := protocol.PromptID(fmt.Sprintf("p%d", len(d.prompts)+1))
-	in := sessions.Prompt{Token: d.token(), ID: id, Message: protocol.MessageID("u-" + string(id)), At: d.at}
+	in := sessions.Prompt{Token: d.token(caller{prompt: id}), ID: id, Message: protocol.MessageID("u-" + string(id)), At: d.at}
 	for range rapid.IntRange(0, 2).Draw(d.t, "blocks") {
 		in.Blocks = append(in.Blocks, acp.TextBlock("hi"))
 	}
@@ -231,10 +248,10 @@ func (d *driver) ask() {
 		}
 		raw += fmt.Sprintf(`{"optionId":%q,"kind":%q}`, o.ID, o.Kind)
 	}
-	d.reports++
+	d.calls++
 	in := sessions.Ask{
-		Route: d.route(), Call: sessions.Call(fmt.Sprintf("c%d", d.reports)),
-		Request: protocol.RequestID(fmt.Sprintf("r%d", d.reports)), Params: []byte(raw + `]}`), At: d.at,
+		Route: d.route(), Call: sessions.Call(fmt.Sprintf("c%d", d.calls)),
+		Request: protocol.RequestID(fmt.Sprintf("r%d", d.calls)), Params: []byte(raw + `]}`), At: d.at,
 	}
 	if c := d.w.routes[in.Route]; c == nil || c.down {
 		return // what never was, and what has ended, asks nothing
@@ -245,7 +262,7 @@ func (d *driver) ask() {
 }
 
 func (d *driver) permit() {
-	in := sessions.Permit{Token: d.token(), Request: "r0", Option: d.pick("option", "a", "b", "c", "", "z"), At: d.at}
+	in := sessions.Permit{Token: d.token(caller{}), Request: "r0", Option: d.pick("option", "a", "b", "c", "", "z"), At: d.at}
 	if pending := d.o.machine.Snapshot().Pending; len(pending) > 0 && rapid.IntRange(0, 4).Draw(d.t, "pending") > 0 {
 		in.Request = rapid.SampledFrom(pending).Draw(d.t, "request").ID
 	} else if len(d.asked) > 0 {
@@ -286,7 +303,7 @@ func (d *driver) refuse() {
 	keeps := live && d.o.stored.exists && d.o.stored.active() == nil
 	for r, c := range d.w.routes {
 		if !keeps || r != route {
-			c.stopped = true
+			c.stopped, c.foreign = true, true
 		}
 	}
 	d.o.refuse(fault("storage_full"), d.at)
@@ -329,10 +346,10 @@ func (d *driver) toRest() {
 	d.o.slow = false
 	d.o.commitAll()
 	for range 3 {
-		d.step(sessions.Cancel{Token: d.token(), At: d.at})
+		d.step(sessions.Cancel{Token: d.token(caller{}), At: d.at})
 		d.at += 20_000
 		d.tick(d.at)
-		d.step(sessions.Unload{Token: d.token(), At: d.at})
+		d.unload()
 		for r := range d.o.last {
 			if c := d.w.routes[r+1]; c != nil && !c.down {
 				d.down(r + 1)

@@ -17,10 +17,11 @@ type world struct {
 	policy protocol.Policy
 
 	routes     map[sessions.Route]*connection
-	dispatched map[protocol.PromptID]bool
+	dispatched map[protocol.PromptID]sessions.Route
+	cancelled  map[protocol.PromptID]bool // session/cancel was sent
 	asks       map[sessions.Call]*question
 	permitted  map[protocol.RequestID]string // option, by the calls of Permit that were taken
-	waiting    map[sessions.Token]bool
+	waiting    map[sessions.Token]caller
 	held       map[protocol.PromptID]bool
 	shown      protocol.Sequence // last event published
 	state      string            // last state published
@@ -29,7 +30,16 @@ type world struct {
 }
 
 // connection is one adapter.
-type connection struct{ up, stopped, down bool }
+type connection struct {
+	up, stopped, down bool
+	foreign           bool // stopped by the owner: the machine does not know of it
+}
+
+// caller waits for a reply.
+type caller struct {
+	prompt protocol.PromptID // whose answer it waits for, "" if none
+	routes []sessions.Route  // whose end it waits for
+}
 
 // question is one permission request.
 type question struct {
@@ -42,9 +52,9 @@ type question struct {
 func newWorld(t tester, o *owner) *world {
 	w := &world{
 		t: t, o: o, state: "idle",
-		routes: map[sessions.Route]*connection{}, dispatched: map[protocol.PromptID]bool{},
+		routes: map[sessions.Route]*connection{}, dispatched: map[protocol.PromptID]sessions.Route{}, cancelled: map[protocol.PromptID]bool{},
 		asks: map[sessions.Call]*question{}, permitted: map[protocol.RequestID]string{},
-		waiting: map[sessions.Token]bool{}, held: map[protocol.PromptID]bool{},
+		waiting: map[sessions.Token]caller{}, held: map[protocol.PromptID]bool{},
 		texts: map[protocol.RunID]string{}, streamed: map[protocol.RunID][]string{},
 	}
 	o.delivered = w.see
@@ -78,16 +88,14 @@ func (w *world) see(when string, e sessions.Effect) {
 	case sessions.Dispatch:
 		w.dispatch(e)
 	case sessions.SendCancel:
-		if !w.dispatched[e.Prompt] {
-			w.t.Fatalf("cancel of %s was sent, which was not", e.Prompt)
+		if w.dispatched[e.Prompt] != e.Route || w.cancelled[e.Prompt] {
+			w.t.Fatalf("cancel of %s was sent to route %d; cancelled %t, dispatched to %d", e.Prompt, e.Route, w.cancelled[e.Prompt], w.dispatched[e.Prompt])
 		}
+		w.cancelled[e.Prompt] = true
 	case sessions.AnswerCall:
 		w.answer(e)
 	case sessions.Reply:
-		if e.Token != 0 && !w.waiting[e.Token] {
-			w.t.Fatalf("token %d was answered, and nobody waits: %+v", e.Token, e)
-		}
-		delete(w.waiting, e.Token)
+		w.reply(e)
 	case sessions.Hold:
 		w.held[e.Prompt] = true
 	case sessions.Release:
@@ -149,10 +157,66 @@ func (w *world) dispatch(e sessions.Dispatch) {
 	if c := w.routes[e.Route]; c == nil || !c.up || c.stopped || c.down {
 		w.t.Fatalf("%s was dispatched to route %d: %+v", e.Prompt, e.Route, c)
 	}
-	if w.dispatched[e.Prompt] || a == nil || a.ID != e.Prompt || len(e.Blocks) == 0 || e.ACP == "" {
-		w.t.Fatalf("dispatch %+v: before %t, accepted %+v", e, w.dispatched[e.Prompt], a)
+	if w.dispatched[e.Prompt] != 0 || a == nil || a.ID != e.Prompt || len(e.Blocks) == 0 || e.ACP == "" {
+		w.t.Fatalf("dispatch %+v: before to %d, accepted %+v", e, w.dispatched[e.Prompt], a)
 	}
-	w.dispatched[e.Prompt] = true
+	w.dispatched[e.Prompt] = e.Route
+	if w.o.dispatch(e.Prompt) {
+		w.t.Fatalf("%s may be dispatched twice", e.Prompt)
+	}
+}
+
+// reply holds S6.3 and S9.3: once, after what it tells is stored, and after the
+// adapters have gone that it waits for.
+func (w *world) reply(e sessions.Reply) {
+	w.t.Helper()
+	c, waits := w.waiting[e.Token]
+	if !waits {
+		w.t.Fatalf("token %d was answered, and nobody waits: %+v", e.Token, e)
+	}
+	delete(w.waiting, e.Token)
+	for _, r := range c.routes {
+		if !w.routes[r].down {
+			w.t.Fatalf("an unload was answered before route %d was gone", r)
+		}
+	}
+	if c.prompt == "" {
+		return
+	}
+	var stored protocol.Prompt // its state is "" if it was never accepted
+	for _, p := range w.o.stored.prompts {
+		if p.ID == c.prompt {
+			stored = p
+		}
+	}
+	switch {
+	case stored.State == protocol.PromptAcceptedState,
+		stored.State == protocol.PromptCompletedState && e.Answer == nil,
+		stored.State == protocol.PromptFailedState && e.Err == nil,
+		stored.State == "" && e.Err == nil && e.Answer.StopReason != protocol.StopCancelled:
+		w.t.Fatalf("%s was answered %+v and is stored as %+v", c.prompt, e, stored)
+	}
+	if e.Answer != nil && e.Answer.Forced {
+		if r := w.routes[w.dispatched[c.prompt]]; r == nil || !r.stopped && !r.down {
+			w.t.Fatalf("%s was cancelled by force, and its adapter goes on: %+v", c.prompt, r)
+		}
+	}
+}
+
+// settled holds what must be true whenever nothing is under way: watchers know
+// the state, and nobody is asked in a turn that is being cancelled.
+func (w *world) settled() {
+	w.t.Helper()
+	if len(w.o.flight) > 0 || !w.o.stored.exists {
+		return
+	}
+	rec, pending := w.o.stored.record(), w.o.stored.pending()
+	if w.state != state(rec) {
+		w.t.Fatalf("watchers think that the session is %s; it is %s", w.state, state(rec))
+	}
+	if len(pending) > 0 && (w.cancelled[rec.Prompt] || int64(len(pending)) > w.o.limits.PendingPermissionsSession) {
+		w.t.Fatalf("%d permissions are pending of %s; cancelled %t, limit %d", len(pending), rec.Prompt, w.cancelled[rec.Prompt], w.o.limits.PendingPermissionsSession)
+	}
 }
 
 // answer holds S8: once each, and never an allow that nobody gave.
@@ -214,7 +278,7 @@ func (w *world) lost() {
 // rest holds what must be true when nothing is going on any more.
 func (w *world) rest() {
 	w.t.Helper()
-	rec := w.o.stored.record()
+	w.settled()
 	switch {
 	case len(w.waiting) > 0:
 		w.t.Fatalf("tokens were never answered: %v", w.waiting)
@@ -224,8 +288,6 @@ func (w *world) rest() {
 		w.t.Fatalf("runs were streamed and never stored: %v", w.texts)
 	case w.o.stored.active() != nil || len(w.o.stored.pending()) > 0 || w.o.timer != 0:
 		w.t.Fatalf("not at rest: active %+v, pending %v, timer %d", w.o.stored.active(), w.o.stored.pending(), w.o.timer)
-	case w.o.stored.exists && w.state != state(rec):
-		w.t.Fatalf("watchers think that the session is %s; it is %s", w.state, state(rec))
 	case int(w.shown) != len(w.o.stored.events):
 		w.t.Fatalf("%d events were shown, %d are stored", w.shown, len(w.o.stored.events))
 	}

@@ -1,10 +1,8 @@
 package scripted
 
 import (
-	"bufio"
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -26,15 +24,15 @@ type agent struct {
 
 	ctx   context.Context // ends with the process
 	end   context.CancelFunc
-	exit  chan int // holds the code of the first quit
-	tasks sync.WaitGroup
+	exit  chan int       // holds the code of the first quit
+	tasks sync.WaitGroup // add by spawn only
 
 	deaf     atomic.Bool // ignores what the client says
 	stubborn atomic.Bool // ignores the end of input and signals
 
 	// Set by initialize, before a goroutine that reads them can exist.
 	surface surface.Surface
-	client  clientCapabilities
+	client  surface.Client
 	worked  bool // a request came after initialize
 
 	mu       sync.Mutex // guards what follows
@@ -53,12 +51,6 @@ func newAgent(o options, stdout, stderr io.Writer, env func(string) string) *age
 	return a
 }
 
-// inbound is a line read, or what went wrong with one.
-type inbound struct {
-	line []byte
-	err  error
-}
-
 // finishGrace bounds each wait at the end: a goroutine may be writing to a
 // client that no longer reads.
 const finishGrace = time.Second
@@ -70,10 +62,10 @@ func (a *agent) serve(in io.Reader, signals <-chan os.Signal) int {
 	if a.options.garbage {
 		a.conn.Line("Welcome to the agent that speaks no JSON.\n> initialising... done\n{\"jsonrpc\": nearly}")
 	}
-	lines, ended, read := make(chan inbound), make(chan struct{}), make(chan struct{})
+	lines, ended, read := make(chan wire.Inbound), make(chan struct{}), make(chan struct{})
 	go func() { // ends with in, which is closed below; waited for below
 		defer close(read)
-		a.read(in, lines)
+		wire.Read(a.ctx, in, lines)
 		close(ended)
 		close(lines)
 	}()
@@ -85,7 +77,7 @@ func (a *agent) serve(in io.Reader, signals <-chan os.Signal) int {
 		}
 	}()
 	code := a.await(ended, handled, signals)
-	a.end()
+	a.stop()
 	a.conn.Shut()
 	if c, ok := in.(io.Closer); ok {
 		c.Close() // its error changes nothing: the process is ending
@@ -154,35 +146,37 @@ func (a *agent) quit(code int) {
 	a.end()
 }
 
-// complain notes something for whoever reads the log.
-func (a *agent) complain(err error) { fmt.Fprintf(a.stderr, "scripted: %v\n", err) }
-
-// read sends the lines of in, to its end or that of the process.
-func (a *agent) read(in io.Reader, lines chan<- inbound) {
-	r := bufio.NewReaderSize(in, 64<<10)
-	for {
-		line, err := wire.ReadLine(r, wire.MaxLineBytes)
-		if err != nil && !errors.Is(err, wire.ErrLineTooLong) {
-			return
-		}
-		select {
-		case lines <- inbound{line: line, err: err}:
-		case <-a.ctx.Done():
-			return
-		}
+// spawn runs a task on a goroutine of its own, which serve waits for, unless the
+// process is ending.
+func (a *agent) spawn(task func()) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.ctx.Err() == nil {
+		a.tasks.Go(task)
 	}
 }
 
+// stop ends all tasks and keeps more from being spawned. It takes mu so that
+// none is added while serve already waits for the last.
+func (a *agent) stop() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.end()
+}
+
+// complain notes something for whoever reads the log.
+func (a *agent) complain(err error) { fmt.Fprintf(a.stderr, "scripted: %v\n", err) }
+
 // handle takes one line.
-func (a *agent) handle(l inbound) {
-	if a.deaf.Load() || (l.err == nil && len(bytes.TrimSpace(l.line)) == 0) {
+func (a *agent) handle(l wire.Inbound) {
+	if a.deaf.Load() || (l.Err == nil && len(bytes.TrimSpace(l.Line)) == 0) {
 		return
 	}
-	if l.err != nil {
+	if l.Err != nil {
 		a.conn.Refuse(nil, wire.Errorf(wire.CodeParse, "a line is longer than %d bytes", wire.MaxLineBytes))
 		return
 	}
-	m, err := wire.Parse(l.line)
+	m, err := wire.Parse(l.Line)
 	switch {
 	case err != nil:
 		a.conn.Refuse(m.ID, err)

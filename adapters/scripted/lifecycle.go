@@ -177,7 +177,7 @@ func (a *agent) close(m wire.Message) (string, error) {
 		return "{}", nil
 	}
 	t.cancel()
-	a.tasks.Go(func() {
+	a.spawn(func() {
 		select {
 		case <-t.done:
 			a.conn.Answer(m.ID, "{}")

@@ -102,21 +102,12 @@ func (a *agent) notice(m wire.Message) {
 	}
 }
 
-// clientCapabilities are what this agent may ask of the client.
-type clientCapabilities struct {
-	FS struct {
-		ReadTextFile  bool `json:"readTextFile"`
-		WriteTextFile bool `json:"writeTextFile"`
-	} `json:"fs"`
-	Terminal bool `json:"terminal"`
-}
-
 // initialize settles the protocol version: the highest this agent has that is
 // not above what the client asks for.
 func (a *agent) initialize(m wire.Message) (string, error) {
 	var p struct {
-		ProtocolVersion    *int               `json:"protocolVersion"`
-		ClientCapabilities clientCapabilities `json:"clientCapabilities"`
+		ProtocolVersion    *int           `json:"protocolVersion"`
+		ClientCapabilities surface.Client `json:"clientCapabilities"`
 	}
 	if err := wire.Decode(m.Params, &p); err != nil {
 		return "", err

@@ -41,7 +41,7 @@ func (a *agent) prompt(m wire.Message) (string, error) {
 	if result != "" {
 		a.conn.Answer(m.ID, result)
 	}
-	a.tasks.Go(t.run)
+	a.spawn(t.run)
 	return "", errLater
 }
 
@@ -55,8 +55,9 @@ func (a *agent) cancel(m wire.Message) (string, error) {
 	if a.session(p.SessionID) == nil {
 		return "", noSession(p.SessionID)
 	}
+	a.conn.Answer(m.ID, "{}") // first, so that its place in the output is certain
 	a.cancelTurn(p.SessionID)
-	return "{}", nil
+	return "", errLater
 }
 
 // cancelTurn cancels the running turn of a session, if both exist.

@@ -68,7 +68,7 @@ func (t *turn) await(requests []wire.Request, onCancel func(open []wire.Request)
 		case <-cancelled:
 			cancelled, deadline = nil, time.After(answerGrace)
 			if onCancel != nil {
-				onCancel(unanswered(requests[i:]))
+				onCancel(wire.Unanswered(requests[i:]))
 			}
 		case <-deadline:
 			deadline = nil
@@ -83,15 +83,4 @@ func (t *turn) await(requests []wire.Request, onCancel func(open []wire.Request)
 		}
 	}
 	return replies
-}
-
-// unanswered returns the requests whose answer has not come in.
-func unanswered(requests []wire.Request) []wire.Request {
-	var open []wire.Request
-	for _, r := range requests {
-		if len(r.Reply) == 0 {
-			open = append(open, r)
-		}
-	}
-	return open
 }

@@ -62,15 +62,8 @@ func newAsker(t *turn) *asker {
 	if err != nil {
 		return nil
 	}
-	group, err := unix.IoctlGetInt(int(tty.Fd()), unix.TIOCGPGRP)
-	if err != nil || group != unix.Getpgrp() {
+	if !inForeground(tty) {
 		_ = tty.Close() // nothing was written to it
-		return nil
-	}
-	// Fd has made the file block for ever; without that a question can be
-	// taken back.
-	if err := unix.SetNonblock(int(tty.Fd()), true); err != nil {
-		_ = tty.Close()
 		return nil
 	}
 	a := &asker{
@@ -80,6 +73,19 @@ func newAsker(t *turn) *asker {
 	}
 	go a.run() // ended and awaited by stop
 	return a
+}
+
+// inForeground asks without File.Fd, which would make reads of it wait for ever.
+func inForeground(tty *os.File) bool {
+	raw, err := tty.SyscallConn()
+	if err != nil {
+		return false
+	}
+	group := 0
+	if cerr := raw.Control(func(fd uintptr) { group, err = unix.IoctlGetInt(int(fd), unix.TIOCGPGRP) }); cerr != nil {
+		return false
+	}
+	return err == nil && group == unix.Getpgrp()
 }
 
 // ask queues a question.

@@ -22,6 +22,13 @@ func (e exitStatus) Error() string { return fmt.Sprintf("exit status %d", int(e)
 // is what the turn ended with.
 type interrupted struct{ error }
 
+func (i interrupted) Error() string {
+	if i.error == nil {
+		return "interrupted"
+	}
+	return i.error.Error()
+}
+
 // Unwrap returns the turn's error.
 func (i interrupted) Unwrap() error { return i.error }
 

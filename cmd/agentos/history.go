@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"fmt"
 
@@ -117,16 +118,19 @@ func (h *history) print(ctx context.Context, cursor core.PageRequest) error {
 	return h.state(ctx, at, to)
 }
 
+// page prints events, many in one write.
 func (h *history) page(events []protocol.Event) {
-	if !h.flags.json {
-		transcript.Page(h.app.out, h.app.style, events)
-		return
+	w := bufio.NewWriterSize(h.app.out, 64<<10)
+	if h.flags.json {
+		var line []byte
+		for _, e := range events {
+			line = append(public.AppendEvent(line[:0], h.id, e), '\n')
+			w.Write(line)
+		}
+	} else {
+		transcript.Page(w, h.app.style, events)
 	}
-	var line []byte
-	for _, e := range events {
-		line = append(public.AppendEvent(line[:0], h.id, e), '\n')
-		h.app.out.Write(line)
-	}
+	w.Flush() // the stream below keeps its own errors
 }
 
 // state says what cannot be seen in the events: why the session failed, and that

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/signal"
 	"slices"
@@ -54,7 +55,7 @@ func (a *app) root(args []string) *cobra.Command {
 		Version:       versionText(),
 		Short:         "Sessions with coding agents that survive",
 		Long:          rootHelp,
-		Args:          cobra.NoArgs,
+		Args:          noSuchCommand,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
@@ -77,6 +78,18 @@ func (a *app) root(args []string) *cobra.Command {
 	}
 	wrap(root)
 	return root
+}
+
+// noSuchCommand refuses what is no command, and says which one is nearly meant.
+func noSuchCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	cmd.SuggestionsMinimumDistance = 2
+	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+		return fmt.Errorf("there is no command %q; did you mean %s?", args[0], strings.Join(near, " or "))
+	}
+	return fmt.Errorf("there is no command %q", args[0])
 }
 
 // helpCommand is `agentos help`; cobra's own takes a wrong name for success.

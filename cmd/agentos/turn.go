@@ -82,7 +82,7 @@ func (t *turn) open() (*openedVM, error) {
 	defer cancel()
 	r, err := t.app.openVM(ctx, "prompt", t.place, true)
 	if err != nil && ctx.Err() != nil {
-		return nil, interrupted{}
+		return nil, interrupted{protocol.Errorf(protocol.CodePromptInterrupted, "interrupted before the turn began; nothing was sent")}
 	}
 	return r, err
 }

@@ -3,7 +3,6 @@ package core_test
 import (
 	"context"
 	"fmt"
-	"sync"
 
 	"agentos/persistence"
 	"agentos/persistence/core"
@@ -33,41 +32,37 @@ func migrate(t reporter, db persistence.DB) {
 	}
 }
 
-// template is the schema that migrate makes: statements that make it at once.
-// With the race detector a migration takes 80 ms and there are many databases.
-var template = sync.OnceValue(func() (sql []string) {
-	var t panicking
-	defer t.cleanup()
-	db := openDB(&t)
-	migrate(&t, db)
-	for _, row := range read(&t, db, `SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY rowid`) {
-		sql = append(sql, row[0].(string))
-	}
-	return append(sql,
-		fmt.Sprintf(`INSERT INTO %s VALUES (1, %d)`, core.Owner.VersionTable, len(core.Owner.Steps)),
-		`INSERT INTO agentos_core_totals VALUES (1, 0, 0, 0, 0)`)
-})
+// template makes the newest schema at once. It is what the first migration made:
+// with the race detector one takes 80 ms, and there are many databases.
+var template []string
 
 // newDB returns an empty database with the newest core schema.
 func newDB(t reporter) persistence.DB {
 	t.Helper()
 	db := openDB(t)
-	exec(t, db, template()...)
+	if template != nil {
+		exec(t, db, template...)
+		return db
+	}
+	migrate(t, db)
+	for _, row := range read(t, db, `SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY rowid`) {
+		template = append(template, row[0].(string))
+	}
+	template = append(template,
+		fmt.Sprintf(`INSERT INTO %s VALUES (1, %d)`, core.Owner.VersionTable, len(core.Owner.Steps)),
+		`INSERT INTO agentos_core_totals VALUES (1, 0, 0, 0, 0)`)
 	return db
 }
 
-// panicking reports for what runs outside of any test.
-type panicking struct{ last []func() }
-
-func (p *panicking) Helper()                      {}
-func (p *panicking) Cleanup(f func())             { p.last = append(p.last, f) }
-func (p *panicking) Fatalf(f string, args ...any) { panic(fmt.Sprintf(f, args...)) }
-func (p *panicking) Errorf(f string, args ...any) { panic(fmt.Sprintf(f, args...)) }
-
-func (p *panicking) cleanup() {
-	for _, f := range p.last {
-		f()
+// wipe empties a database, but for its schema.
+func wipe(t reporter, db persistence.DB) {
+	t.Helper()
+	for table := range dump(t, db) {
+		if table != core.Owner.VersionTable && table != "agentos_core_totals" {
+			exec(t, db, `DELETE FROM `+table)
+		}
 	}
+	exec(t, db, `UPDATE agentos_core_totals SET sessions = 0, prompts = 0, pending = 0, outcomes = 0`)
 }
 
 // exec runs statements of a test's own, in order.

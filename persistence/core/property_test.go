@@ -63,17 +63,20 @@ func (w *twin) agrees(t *rapid.T, db persistence.DB) {
 // twins say. A group with one batch that does not fit leaves it as it was.
 func TestS3_GroupsEqualTwins(t *testing.T) {
 	checks(t, 50)
-	rapid.Check(t, func(rt *rapid.T) { groupsEqualTwins(rt, newDB(rt)) })
+	db := newDB(t)
+	rapid.Check(t, func(rt *rapid.T) {
+		wipe(rt, db)
+		groupsEqualTwins(rt, db)
+	})
 }
 
-// The same in files: fewer checks, as each commit costs a flush.
+// The same in a file: fewer checks, as each commit costs a flush.
 func TestS3_GroupsEqualTwinsInAFile(t *testing.T) {
 	checks(t, 5)
-	dir, n := t.TempDir(), 0
+	db := openFile(t, filepath.Join(t.TempDir(), "vm.db"))
+	migrate(t, db)
 	rapid.Check(t, func(rt *rapid.T) {
-		n++
-		db := openFile(rt, filepath.Join(dir, fmt.Sprint(n), "vm.db"))
-		migrate(rt, db)
+		wipe(rt, db)
 		groupsEqualTwins(rt, db)
 	})
 }

@@ -10,7 +10,7 @@ import (
 
 const (
 	actorPackage = protoactor + "/actor"
-	propsFile    = "actors/props.go" // the one factory
+	propsFile    = "actors/kernel/props.go" // the one factory
 	actorImport  = "import \"" + actorPackage + "\"\n"
 )
 
@@ -63,8 +63,8 @@ func callRules() []rule {
 			[]example{{propsFile, actorImport + "var p = actor.PropsFromProducer(nil)"}, {"actors/vm_test.go", actorImport + "var p = actor.PropsFromFunc(nil)"}}),
 		framework("bounded-mailbox", "a full bounded mailbox spins or drops in silence; admission is bounded at the edge with a typed error",
 			func(fn string) bool { return strings.HasPrefix(fn, "Bounded") }, always,
-			[]example{{"actors/props.go", actorImport + "var m = actor.Bounded(8)"}, {"actors/x_test.go", actorImport + "var m = actor.BoundedDropping(8)"}},
-			[]example{{"actors/props.go", actorImport + "var m = actor.Unbounded()"}}),
+			[]example{{"actors/kernel/props.go", actorImport + "var m = actor.Bounded(8)"}, {"actors/x_test.go", actorImport + "var m = actor.BoundedDropping(8)"}},
+			[]example{{"actors/kernel/props.go", actorImport + "var m = actor.Unbounded()"}}),
 		framework("prometheus", "it opens port 2222 on all interfaces and takes over the default HTTP handler",
 			func(fn string) bool { return fn == "WithDefaultPrometheusProvider" }, always,
 			[]example{{"actors/node.go", actorImport + "var o = actor.WithDefaultPrometheusProvider()"}}, nil),

@@ -67,6 +67,15 @@ type Features struct {
 	Version                    int  // the protocolVersion to claim; negative: the real one
 }
 
+// Client is what the agent may ask of the client: its version 1 capabilities.
+type Client struct {
+	FS struct {
+		ReadTextFile  bool `json:"readTextFile"`
+		WriteTextFile bool `json:"writeTextFile"`
+	} `json:"fs"`
+	Terminal bool `json:"terminal"`
+}
+
 // Opened is what the answer to an opened session says.
 type Opened struct {
 	SessionID string // "" but for a new session

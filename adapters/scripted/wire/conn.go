@@ -1,20 +1,12 @@
 package wire
 
 import (
-	"bufio"
 	"encoding/json"
-	"errors"
 	"io"
 	"strconv"
 	"sync"
 	"sync/atomic"
 )
-
-// MaxLineBytes is how long a line of the client may be.
-const MaxLineBytes = 128 << 20
-
-// ErrLineTooLong says that a line was skipped.
-var ErrLineTooLong = errors.New("line too long")
 
 // Conn writes messages and remembers the requests that await an answer.
 type Conn struct {
@@ -130,6 +122,17 @@ func (c *Conn) Deliver(m Message) {
 	waiting <- r
 }
 
+// Unanswered returns the requests whose answer has not come in.
+func Unanswered(requests []Request) []Request {
+	var open []Request
+	for _, r := range requests {
+		if len(r.Reply) == 0 {
+			open = append(open, r)
+		}
+	}
+	return open
+}
+
 // Forget drops a request that nobody waits for any more.
 func (c *Conn) Forget(r Request) {
 	c.mu.Lock()
@@ -144,32 +147,4 @@ func (c *Conn) Drop() error {
 		return out.Close()
 	}
 	return nil
-}
-
-// ReadLine returns the next line without its newline, in memory of its own. A
-// line longer than limit is skipped, with bounded memory, and reported as
-// ErrLineTooLong. The last line may lack its newline; then comes io.EOF.
-func ReadLine(r *bufio.Reader, limit int) ([]byte, error) {
-	var line []byte
-	long := false
-	for {
-		part, err := r.ReadSlice('\n')
-		if long = long || len(line)+len(part) > limit+1; long {
-			line = nil
-		} else {
-			line = append(line, part...)
-		}
-		switch {
-		case errors.Is(err, bufio.ErrBufferFull):
-			continue
-		case err != nil && (len(line) == 0 && !long):
-			return nil, err
-		case long:
-			return nil, ErrLineTooLong
-		}
-		if n := len(line); n > 0 && line[n-1] == '\n' {
-			line = line[:n-1]
-		}
-		return line, nil
-	}
 }

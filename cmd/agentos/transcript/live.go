@@ -99,7 +99,6 @@ func (l *Live) tool(u acp.Update) {
 	known, seen := l.tools[t.id]
 	if first || !seen { // agents use an id again in another turn
 		known = toolCall{id: t.id}
-		seen = false
 	}
 	before := known.status
 	known.merge(t)

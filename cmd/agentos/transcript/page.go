@@ -97,9 +97,12 @@ func (p *page) message(e protocol.Event, u acp.Update) {
 	if u.Chunk == acp.Thought {
 		text = p.style.Dim(text)
 	}
-	const indent = "    "
-	text = strings.TrimSuffix(text, "\n")
-	io.WriteString(p.w, indent+strings.ReplaceAll(text, "\n", "\n"+indent)+"\n")
+	for line := range strings.Lines(strings.TrimSuffix(text, "\n") + "\n") {
+		if line != "\n" {
+			io.WriteString(p.w, "    ")
+		}
+		io.WriteString(p.w, line)
+	}
 }
 
 // head writes the line that an event begins with.

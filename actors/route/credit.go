@@ -1,11 +1,11 @@
-package actors
+package route
 
 import "sync"
 
-// routeCredit is how many bytes of adapter output may be on their way to
+// creditBytes is how many bytes of adapter output may be on their way to
 // durability. Past it the route stops reading and the pipe fills: backpressure,
 // not buffers (rule 6).
-const routeCredit = 8 << 20
+const creditBytes = 8 << 20
 
 // credit counts bytes that a route has handed over and its session has not
 // acknowledged.
@@ -25,17 +25,17 @@ func newCredit() *credit {
 // acquire takes n bytes, waiting for room; one message is taken whatever its
 // size when nothing else is under way. It reports false once the credit is
 // closed.
-func (c *credit) acquire(n int) (grant, bool) {
+func (c *credit) acquire(n int) (Grant, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for c.taken > 0 && c.taken+n > routeCredit && !c.closed {
+	for c.taken > 0 && c.taken+n > creditBytes && !c.closed {
 		c.freed.Wait()
 	}
 	if c.closed {
-		return grant{}, false
+		return Grant{}, false
 	}
 	c.taken += n
-	return grant{c, n}, true
+	return Grant{c, n}, true
 }
 
 // close ends every wait.
@@ -46,13 +46,14 @@ func (c *credit) close() {
 	c.freed.Broadcast()
 }
 
-// grant is a piece of credit, given back once. The zero grant is nothing.
-type grant struct {
+// Grant is a piece of credit, given back once. The zero Grant is nothing.
+type Grant struct {
 	c *credit
 	n int
 }
 
-func (g grant) release() {
+// Release gives the bytes back. It is called once.
+func (g Grant) Release() {
 	if g.c == nil {
 		return
 	}

@@ -1,4 +1,4 @@
-package actors
+package route
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"agentos/actors/kernel"
 	"agentos/adapters"
 	"agentos/protocol"
 	"agentos/protocol/acp"
@@ -19,7 +20,8 @@ import (
 // lifeline is a route's goroutine: it brings an adapter up, watches it, and
 // takes it down. It may block; the route's actor never does.
 type lifeline struct {
-	env      *env
+	env      *kernel.Env
+	setup    Setup
 	record   protocol.Record
 	credit   *credit
 	log      *zap.Logger
@@ -33,13 +35,13 @@ func (l *lifeline) run(ctx context.Context) {
 	client, binding, err := l.bringUp(ctx)
 	if err != nil {
 		if ctx.Err() != nil {
-			err = stopping()
+			err = kernel.Stopping()
 		}
-		l.tell(routeEnded{l.env.fault("bring up adapter", err)})
+		l.tell(hasEnded{l.env.Fault("bring up adapter", err)})
 		return
 	}
-	l.tell(routeBound{binding: binding})
-	l.tell(routeEnded{l.watch(ctx, client, binding)})
+	l.tell(bound{binding: binding})
+	l.tell(hasEnded{l.watch(ctx, client, binding)})
 }
 
 // watch waits for the end of the adapter, or ends it.
@@ -99,7 +101,7 @@ func (l *lifeline) bringUp(ctx context.Context) (Adapter, sessions.Binding, erro
 		select {
 		case <-time.After(retryPause):
 		case <-ctx.Done():
-			return nil, binding, stopping()
+			return nil, binding, kernel.Stopping()
 		}
 	}
 }
@@ -107,14 +109,14 @@ func (l *lifeline) bringUp(ctx context.Context) (Adapter, sessions.Binding, erro
 // attempt is one process. If it does not end in a binding the process is gone
 // when it returns.
 func (l *lifeline) attempt(ctx context.Context, tried bool) (client Adapter, b sessions.Binding, again bool, err error) {
-	client, err = l.env.Adapters(ctx, l.record, Hooks{
+	client, err = l.setup.Launch(ctx, l.record, Hooks{
 		Message:    l.message,
 		Diagnostic: l.diagnostic,
 	})
 	if err != nil {
 		return nil, b, false, err
 	}
-	l.tell(routeLaunched{client})
+	l.tell(launched{client})
 	hello, err := l.initialize(ctx, client)
 	if err == nil {
 		b, again, err = l.restore(ctx, client, hello, tried)
@@ -128,7 +130,7 @@ func (l *lifeline) attempt(ctx context.Context, tried bool) (client Adapter, b s
 
 func (l *lifeline) initialize(ctx context.Context, client Adapter) (acp.Initialize, error) {
 	answer, err := l.request(ctx, client, acp.MethodInitialize,
-		acp.InitializeParams(acp.Version, l.env.ClientName, l.env.ClientVersion))
+		acp.InitializeParams(acp.Version, l.setup.ClientName, l.setup.ClientVersion))
 	if err != nil {
 		return acp.Initialize{}, asProtocol(acp.MethodInitialize, err)
 	}
@@ -184,10 +186,10 @@ func (l *lifeline) try(ctx context.Context, client Adapter, step restore.Step) (
 	case restore.Load:
 		params = acp.LoadParams(id, spec.Cwd, spec.AdditionalDirectories, spec.MCPServers)
 	default:
-		l.tell(routeStage{holding})
+		l.tell(setStage{holding})
 		return l.request(ctx, client, step.Method(), acp.NewParams(spec.Cwd, spec.AdditionalDirectories, spec.MCPServers))
 	}
-	l.tell(routeStage{discarding})
+	l.tell(setStage{discarding})
 	answer, err := l.request(ctx, client, step.Method(), params)
 	if err == nil {
 		l.drain(ctx)
@@ -198,7 +200,7 @@ func (l *lifeline) try(ctx context.Context, client Adapter, step restore.Step) (
 func (l *lifeline) request(ctx context.Context, client Adapter, method string, params []byte) (jsonrpc.Response, error) {
 	answer, err := client.Request(ctx, method, params, startPatience)
 	if err != nil && ctx.Err() != nil {
-		return answer, stopping()
+		return answer, kernel.Stopping()
 	}
 	return answer, err
 }
@@ -243,7 +245,7 @@ func (l *lifeline) failed(step restore.Step, err error) error {
 	if step == restore.New {
 		return err
 	}
-	pe := l.env.fault("restore session", err)
+	pe := l.env.Fault("restore session", err)
 	if pe.Code == protocol.CodeShuttingDown {
 		return pe
 	}
@@ -266,8 +268,8 @@ func (l *lifeline) message(m jsonrpc.Message) {
 
 func (l *lifeline) diagnostic(d jsonrpc.Diagnostic) {
 	l.log.Warn("line of the agent skipped or mended", zap.String("kind", d.Kind.String()), zap.Int64("bytes", d.Bytes))
-	if l.env.Diagnostic != nil {
-		l.env.Diagnostic(l.record.ID, d)
+	if l.setup.Diagnostic != nil {
+		l.setup.Diagnostic(l.record.ID, d)
 	}
 }
 

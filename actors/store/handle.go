@@ -1,4 +1,4 @@
-package actors
+package store
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"agentos/actors/kernel"
 	"agentos/persistence"
 	"agentos/persistence/actorstate"
 	"agentos/persistence/core"
@@ -19,10 +20,13 @@ import (
 // owners are the three owners of every VM database (S2.2).
 var owners = []schema.Owner{vfs.Owner, core.Owner, actorstate.Owner}
 
+// Sources finds the database behind a descriptor and takes its lock.
+type Sources func(protocol.Descriptor) (persistence.Source, error)
+
 // handle is the VM's database as the store's goroutines use it: one writes, one
 // reads, and a lost answer to COMMIT is cleared up by reopening (S2.7).
 type handle struct {
-	env    *env
+	env    *kernel.Env
 	source persistence.Source
 	owner  string // JSON that the fence row shows
 
@@ -33,11 +37,11 @@ type handle struct {
 
 // openHandle takes the VM's lock, validates all owners before it changes
 // anything, migrates, and takes the fence.
-func openHandle(e *env, d protocol.Descriptor) (*handle, error) {
+func openHandle(e *kernel.Env, d protocol.Descriptor, sources Sources) (*handle, error) {
 	if err := d.Validate(); err != nil {
 		return nil, err
 	}
-	source, err := e.Sources(d)
+	source, err := sources(d)
 	if err != nil {
 		return nil, err
 	}
@@ -176,8 +180,9 @@ func (g *group) refuse(from, to int, err *protocol.Error) {
 // before it returns: an error then means "not stored", or g.fatal is set.
 func (g *group) commit(waves [][]persistence.Stmt) error {
 	h := g.h
-	tx := persistence.Tx{Key: h.env.IDs()}
-	tx.Waves = append([][]persistence.Stmt{{actorstate.Guard(h.epoch, tx.Key)}}, waves...)
+	tx := persistence.Tx{Key: h.env.IDs(), Waves: waves}
+	// In the first wave, so that the fence costs a socket no wait of its own.
+	tx.Waves[0] = append([]persistence.Stmt{actorstate.Guard(h.epoch, tx.Key)}, waves[0]...)
 	err := h.db.Tx(tx)
 	if err == nil {
 		return nil
@@ -193,7 +198,7 @@ func (g *group) commit(waves [][]persistence.Stmt) error {
 	committed, rerr := h.resolve(tx.Key)
 	switch {
 	case rerr != nil:
-		h.env.log.Error("commit outcome unknown", zap.Error(err), zap.NamedError("reopen", rerr))
+		h.env.Log.Error("commit outcome unknown", zap.Error(err), zap.NamedError("reopen", rerr))
 		g.fatal = err
 		return err
 	case committed:
@@ -212,7 +217,7 @@ func (h *handle) resolve(key string) (committed bool, err error) {
 	defer h.mu.Unlock()
 	if cerr := h.db.Close(); cerr != nil {
 		// The answer to COMMIT was lost already; what counts is what reopening finds.
-		h.env.log.Warn("close after a lost answer", zap.Error(cerr))
+		h.env.Log.Warn("close after a lost answer", zap.Error(cerr))
 	}
 	h.db = nil
 	if err := h.open(); err != nil {

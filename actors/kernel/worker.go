@@ -1,10 +1,10 @@
-package actors
+package kernel
 
 import "sync"
 
-// worker runs jobs one after another on a goroutine of its own, so that an
+// Worker runs jobs one after another on a goroutine of its own, so that an
 // actor never blocks on a disk. Its owner stops it and waits for it.
-type worker struct {
+type Worker struct {
 	mu      sync.Mutex
 	wake    *sync.Cond
 	jobs    []func()
@@ -12,15 +12,16 @@ type worker struct {
 	gone    chan struct{}
 }
 
-func startWorker() *worker {
-	w := &worker{gone: make(chan struct{})}
+// StartWorker returns a running worker.
+func StartWorker() *Worker {
+	w := &Worker{gone: make(chan struct{})}
 	w.wake = sync.NewCond(&w.mu)
-	go w.run() // ended and awaited by stop
+	go w.run() // ended and awaited by Stop
 	return w
 }
 
-// submit queues a job; it reports false once the worker was stopped.
-func (w *worker) submit(job func()) bool {
+// Submit queues a job; it reports false once the Worker was stopped.
+func (w *Worker) Submit(job func()) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.stopped {
@@ -31,9 +32,9 @@ func (w *worker) submit(job func()) bool {
 	return true
 }
 
-// stop lets the queued jobs finish, then ends the goroutine; the channel is
+// Stop lets the queued jobs finish, then ends the goroutine; the channel is
 // closed when it has.
-func (w *worker) stop() <-chan struct{} {
+func (w *Worker) Stop() <-chan struct{} {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.stopped = true
@@ -41,7 +42,7 @@ func (w *worker) stop() <-chan struct{} {
 	return w.gone
 }
 
-func (w *worker) run() {
+func (w *Worker) run() {
 	defer close(w.gone)
 	for {
 		w.mu.Lock()

@@ -1,4 +1,4 @@
-package actors
+package route
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 	"go.uber.org/zap"
 
+	"agentos/actors/kernel"
 	"agentos/protocol"
 	"agentos/protocol/acp"
 	"agentos/protocol/jsonrpc"
@@ -29,29 +30,27 @@ const heldBytes = 16 << 20
 // wire is one message of the adapter, in wire order.
 type wire struct {
 	message jsonrpc.Message
-	grant   grant
+	grant   Grant
 }
 
 // The reports of a route's goroutine.
 type (
-	routeLaunched struct{ adapter Adapter }
-	routeStage    struct{ stage stage }
-	routeBound    struct {
-		binding sessions.Binding
-		canEnd  bool // session/close is advertised
-	}
-	routeEnded     struct{ cause *protocol.Error }
+	launched       struct{ adapter Adapter }
+	setStage       struct{ stage stage }
+	bound          struct{ binding sessions.Binding }
+	hasEnded       struct{ cause *protocol.Error }
 	promptAnswered struct {
 		prompt protocol.PromptID
 		answer jsonrpc.Response
 	}
 )
 
-// routeActor is one adapter connection of one session. A goroutine of its own
+// Actor is one adapter connection of one session. A goroutine of its own
 // brings the adapter up, watches it and takes it down; the actor handles what
 // it says, in wire order. It is never restarted: the session hears of its end.
-type routeActor struct {
-	env    *env
+type Actor struct {
+	env    *kernel.Env
+	setup  Setup
 	vm     string
 	number sessions.Route
 	record protocol.Record
@@ -67,44 +66,50 @@ type routeActor struct {
 	strange int // messages that belonged to no session of ours
 }
 
+// New returns the route numbered n of the session that rec describes, in the VM
+// called vm. It is spawned by the session.
+func New(e *kernel.Env, setup Setup, vm string, n sessions.Route, rec protocol.Record) *Actor {
+	return &Actor{env: e, setup: setup, vm: vm, number: n, record: rec}
+}
+
 // Receive implements actor.Actor.
-func (r *routeActor) Receive(c actor.Context) {
+func (r *Actor) Receive(c actor.Context) {
 	switch m := c.Message().(type) {
 	case *actor.Started:
 		r.start(c)
 	case wire:
 		r.wire(c, m)
-	case routeLaunched:
+	case launched:
 		r.adapter = m.adapter
-	case routeStage:
+	case setStage:
 		r.stage = m.stage
-	case routeBound:
+	case bound:
 		r.bound(c, m)
-	case routeEnded:
+	case hasEnded:
 		r.stage = ended
-		c.Send(c.Parent(), routeDown{r.number, m.cause})
+		c.Send(c.Parent(), Down{r.number, m.cause})
 		c.Stop(c.Self())
 	case promptAnswered:
 		r.answered(c, m)
-	case dispatch:
+	case Dispatch:
 		r.dispatch(c, m)
-	case sendCancel:
+	case Cancel:
 		r.send(r.adapter.Peer().Notify(acp.MethodCancel, acp.SessionParams(string(m.ACP))))
-	case answerCall:
+	case Answer:
 		r.send(r.adapter.Peer().Reply(jsonrpc.ID(m.Call), m.Result))
-	case stopRoute:
+	case Stop:
 		r.stop()
 	case *actor.Stopping:
 		r.leave()
 	}
 }
 
-func (r *routeActor) start(c actor.Context) {
+func (r *Actor) start(c actor.Context) {
 	ctx, cancel := context.WithCancel(context.Background())
 	r.credit, r.stop, r.gone = newCredit(), cancel, make(chan struct{})
 	self, root := c.Self(), c.ActorSystem().Root
 	l := &lifeline{
-		env: r.env, record: r.record, credit: r.credit, log: r.log(),
+		env: r.env, setup: r.setup, record: r.record, credit: r.credit, log: r.log(),
 		tell:     func(m any) { root.Send(self, m) },
 		activity: make(chan struct{}, 1),
 	}
@@ -116,7 +121,7 @@ func (r *routeActor) start(c actor.Context) {
 
 // leave ends the goroutine and with it the adapter. It waits: when a route is
 // gone, so is its process.
-func (r *routeActor) leave() {
+func (r *Actor) leave() {
 	r.stop()
 	r.credit.close()
 	select {
@@ -127,23 +132,23 @@ func (r *routeActor) leave() {
 }
 
 // bound opens the route: what was held belongs to the session now.
-func (r *routeActor) bound(c actor.Context, m routeBound) {
+func (r *Actor) bound(c actor.Context, m bound) {
 	r.session, r.stage = m.binding.ACPSession, live
 	held := r.held
 	r.held, r.bytes = nil, 0
 	for _, msg := range held {
-		r.take(c, msg, grant{})
+		r.take(c, msg, Grant{})
 	}
-	c.Send(c.Parent(), routeUp{r.number, m.binding})
+	c.Send(c.Parent(), Up{r.number, m.binding})
 }
 
 // wire takes one message of the adapter.
-func (r *routeActor) wire(c actor.Context, m wire) {
+func (r *Actor) wire(c actor.Context, m wire) {
 	switch r.stage {
 	case holding:
-		m.grant.release() // session/new cannot be answered behind a full pipe
+		m.grant.Release() // session/new cannot be answered behind a full pipe
 		if r.adapter != nil && m.message.Kind == jsonrpc.Request {
-			r.take(c, m.message, grant{})
+			r.take(c, m.message, Grant{})
 			return
 		}
 		if r.bytes += len(m.message.Raw); r.bytes > heldBytes {
@@ -152,20 +157,20 @@ func (r *routeActor) wire(c actor.Context, m wire) {
 		}
 		r.held = append(r.held, m.message)
 	case discarding:
-		m.grant.release()
+		m.grant.Release()
 		if m.message.Kind == jsonrpc.Request {
-			r.take(c, m.message, grant{})
+			r.take(c, m.message, Grant{})
 		}
 	case live:
 		r.take(c, m.message, m.grant)
 	default:
-		m.grant.release()
+		m.grant.Release()
 	}
 }
 
 // take handles one message. Requests that nobody offered to serve are refused,
 // and the adapter goes on.
-func (r *routeActor) take(c actor.Context, m jsonrpc.Message, g grant) {
+func (r *Actor) take(c actor.Context, m jsonrpc.Message, g Grant) {
 	switch {
 	case m.Method == acp.MethodUpdate && m.Kind == jsonrpc.Notification:
 		r.update(c, m, g)
@@ -180,10 +185,10 @@ func (r *routeActor) take(c actor.Context, m jsonrpc.Message, g grant) {
 	default:
 		r.log().Debug("notification ignored", zap.String("method", m.Method))
 	}
-	g.release()
+	g.Release()
 }
 
-func (r *routeActor) update(c actor.Context, m jsonrpc.Message, g grant) {
+func (r *Actor) update(c actor.Context, m jsonrpc.Message, g Grant) {
 	session, raw, err := acp.ParseSessionUpdate(m.Params)
 	var view acp.Update
 	if err == nil {
@@ -192,28 +197,28 @@ func (r *routeActor) update(c actor.Context, m jsonrpc.Message, g grant) {
 	if err != nil || session != string(r.session) {
 		r.strange++
 		r.log().Debug("update of no session of ours", zap.Int("count", r.strange), zap.Error(err))
-		g.release()
+		g.Release()
 		return
 	}
-	c.Send(c.Parent(), routeUpdate{input: sessions.Update{Route: r.number, Update: view}, grant: g})
+	c.Send(c.Parent(), Update{Input: sessions.Update{Route: r.number, Update: view}, Grant: g})
 }
 
-func (r *routeActor) ask(c actor.Context, m jsonrpc.Message, g grant) {
+func (r *Actor) ask(c actor.Context, m jsonrpc.Message, g Grant) {
 	view, err := acp.ParsePermission(m.Params)
 	if err != nil || r.stage != live || view.SessionID != string(r.session) {
 		r.send(r.adapter.Peer().Reply(m.ID, []byte(acp.CancelledOutcome)))
-		g.release()
+		g.Release()
 		return
 	}
-	c.Send(c.Parent(), routeAsk{
-		input: sessions.Ask{Route: r.number, Call: sessions.Call(m.ID), Params: m.Params},
-		grant: g,
+	c.Send(c.Parent(), Ask{
+		Input: sessions.Ask{Route: r.number, Call: sessions.Call(m.ID), Params: m.Params},
+		Grant: g,
 	})
 }
 
 // dispatch sends a prompt, once. Its answer comes through the mailbox, behind
 // the updates before it.
-func (r *routeActor) dispatch(c actor.Context, m dispatch) {
+func (r *Actor) dispatch(c actor.Context, m Dispatch) {
 	self, root, prompt := c.Self(), c.ActorSystem().Root, m.Prompt
 	params := acp.PromptParams(string(m.ACP), m.Blocks)
 	_, err := r.adapter.Peer().Call(acp.MethodPrompt, params, func(answer jsonrpc.Response) {
@@ -222,7 +227,7 @@ func (r *routeActor) dispatch(c actor.Context, m dispatch) {
 	r.send(err)
 }
 
-func (r *routeActor) answered(c actor.Context, m promptAnswered) {
+func (r *Actor) answered(c actor.Context, m promptAnswered) {
 	in := sessions.Answered{Route: r.number, Prompt: m.prompt}
 	switch e := m.answer.Err.(type) {
 	case nil:
@@ -230,9 +235,9 @@ func (r *routeActor) answered(c actor.Context, m promptAnswered) {
 	case *jsonrpc.DamagedError:
 		in.Err = protocol.Errorf(protocol.CodeACPProtocolError, "the agent's answer to the prompt could not be read: %w", e)
 	default:
-		return // the connection has ended: routeEnded says why
+		return // the connection has ended: hasEnded says why
 	}
-	c.Send(c.Parent(), routeAnswered{in})
+	c.Send(c.Parent(), Answered{in})
 }
 
 func promptResult(answer jsonrpc.Response) (stop string, perr *protocol.Error) {
@@ -248,14 +253,14 @@ func promptResult(answer jsonrpc.Response) (stop string, perr *protocol.Error) {
 
 // send stops the route if the adapter cannot be written to; a pipe that has
 // ended is on its way to being reported anyway.
-func (r *routeActor) send(err error) {
+func (r *Actor) send(err error) {
 	if err != nil {
 		r.log().Warn("write to adapter", zap.Error(err))
 		r.stop()
 	}
 }
 
-func (r *routeActor) log() *zap.Logger {
-	return r.env.log.With(zap.String("vm", r.vm), zap.String("session", string(r.record.ID)),
+func (r *Actor) log() *zap.Logger {
+	return r.env.Log.With(zap.String("vm", r.vm), zap.String("session", string(r.record.ID)),
 		zap.String("agent", r.record.Spec.Agent), zap.Uint64("route", uint64(r.number)))
 }

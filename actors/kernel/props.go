@@ -1,4 +1,4 @@
-package actors
+package kernel
 
 import (
 	"fmt"
@@ -10,10 +10,10 @@ import (
 	"agentos/protocol"
 )
 
-// props is the only place where actors of this package get their properties:
+// Props is the only place where actors get their properties:
 // the guard, the mailbox and a supervisor that is watched. test/arch forbids
 // every other way.
-func (e *env) props(producer actor.Producer, children actor.SupervisorStrategy) *actor.Props {
+func (e *Env) Props(producer actor.Producer, children actor.SupervisorStrategy) *actor.Props {
 	return actor.PropsFromProducer(producer,
 		actor.WithReceiverMiddleware(guard(e)),
 		actor.WithMailbox(mailboxes()),
@@ -21,21 +21,16 @@ func (e *env) props(producer actor.Producer, children actor.SupervisorStrategy) 
 	)
 }
 
-// rootProps is props for an actor without a parent.
-func (e *env) rootProps(producer actor.Producer, children actor.SupervisorStrategy) *actor.Props {
-	return e.props(producer, children).Configure(actor.WithGuardian(rootStrategy))
+// RootProps is Props for an actor without a parent.
+func (e *Env) RootProps(producer actor.Producer, children actor.SupervisorStrategy) *actor.Props {
+	return e.Props(producer, children).Configure(actor.WithGuardian(roots))
 }
-
-// rootStrategy restarts actors without a parent. It never escalates: that would
-// end the process (runtime-facts section 2). It is shared, because the framework
-// keeps every strategy value it is given.
-var rootStrategy = newBackoff(rootRestarts, restartWindow)
 
 // guard recovers panics. It answers the request that panicked, logs the panic
 // with a stack and without the message, and hands it on to supervision; a panic
 // in a lifecycle message ends here, because the framework would resurrect the
 // actor or wedge its parent.
-func guard(e *env) actor.ReceiverMiddleware {
+func guard(e *Env) actor.ReceiverMiddleware {
 	return func(next actor.ReceiverFunc) actor.ReceiverFunc {
 		return func(c actor.ReceiverContext, m *actor.MessageEnvelope) {
 			defer func() {
@@ -43,22 +38,22 @@ func guard(e *env) actor.ReceiverMiddleware {
 				if r == nil {
 					return
 				}
-				if _, meant := r.(lost); meant {
+				if _, meant := r.(Meant); meant {
 					panic(r)
 				}
 				id := protocol.ErrorID(e.IDs())
-				e.log.Error("actor panic",
+				e.Log.Error("actor panic",
 					zap.String("errorId", string(id)),
 					zap.String("actor", c.Self().GetId()),
 					zap.String("message", fmt.Sprintf("%T", m.Message)),
-					zap.String("panic", panicText(r)),
+					zap.String("panic", PanicText(r)),
 					zap.ByteString("stack", debug.Stack()))
 				switch m.Message.(type) {
 				case *actor.Stopping, *actor.Stopped, *actor.Restarting:
 					return
 				}
-				if req, ok := m.Message.(request); ok {
-					req.refuse(protocol.AsError(fmt.Errorf("panic in %s", c.Self().GetId()), id))
+				if req, ok := m.Message.(Request); ok {
+					req.Refuse(protocol.AsError(fmt.Errorf("panic in %s", c.Self().GetId()), id))
 				}
 				panic(r)
 			}()
@@ -67,8 +62,8 @@ func guard(e *env) actor.ReceiverMiddleware {
 	}
 }
 
-// panicText names a panic without the values that may be in it.
-func panicText(r any) string {
+// PanicText names a panic without the values that may be in it.
+func PanicText(r any) string {
 	switch r := r.(type) {
 	case string:
 		return r
@@ -109,7 +104,7 @@ func (m *mailbox) InvokeUserMessage(msg any) {
 		return
 	}
 	_, inner, _ := actor.UnwrapEnvelope(msg)
-	refuse(inner)
+	Refuse(inner)
 }
 
 // InvokeSystemMessage implements actor.MessageInvoker.
@@ -126,9 +121,9 @@ func (m *mailbox) InvokeSystemMessage(msg any) {
 // EscalateFailure implements actor.MessageInvoker.
 func (m *mailbox) EscalateFailure(reason, msg any) { m.invoker.EscalateFailure(reason, msg) }
 
-// refuse answers a message that nobody will handle.
-func refuse(msg any) {
-	if req, ok := msg.(request); ok {
-		req.refuse(stopping())
+// Refuse answers a message that nobody will handle.
+func Refuse(msg any) {
+	if req, ok := msg.(Request); ok {
+		req.Refuse(Stopping())
 	}
 }

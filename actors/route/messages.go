@@ -1,0 +1,56 @@
+package route
+
+import (
+	"agentos/protocol"
+	"agentos/protocol/jsonrpc"
+	"agentos/sessions"
+)
+
+// Setup is what the routes of a node have in common.
+type Setup struct {
+	Launch Launcher
+	// ClientName and ClientVersion introduce the runtime to adapters.
+	ClientName, ClientVersion string
+	// Diagnostic hears of adapter output that had to be skipped or mended; it
+	// runs on a reader and must not block. May be nil.
+	Diagnostic func(protocol.SessionID, jsonrpc.Diagnostic)
+}
+
+// The messages from a route to its session. The route's number, in the inputs
+// too, says which life of the connection they belong to. Down is the last.
+type (
+	// Up says that the adapter is ready for prompts.
+	Up struct {
+		Route   sessions.Route
+		Binding sessions.Binding
+	}
+	// Down says that the route has ended, whether it was ever up or not.
+	Down struct {
+		Route sessions.Route
+		Cause *protocol.Error
+	}
+	// Update carries a session/update. Grant MUST be released when it is durable.
+	Update struct {
+		Input sessions.Update
+		Grant Grant
+	}
+	// Ask carries a session/request_permission. Grant as above.
+	Ask struct {
+		Input sessions.Ask
+		Grant Grant
+	}
+	// Answered carries the answer to a dispatched prompt.
+	Answered struct{ Input sessions.Answered }
+)
+
+// The messages from a session to its route, after Up.
+type (
+	// Dispatch sends a prompt.
+	Dispatch struct{ sessions.Dispatch }
+	// Cancel sends session/cancel.
+	Cancel struct{ sessions.SendCancel }
+	// Answer answers a request of the adapter.
+	Answer struct{ sessions.AnswerCall }
+	// Stop ends the route, at any time. Down follows.
+	Stop struct{}
+)

@@ -1,0 +1,358 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+	"go.uber.org/zap"
+
+	"agentos/actors/kernel"
+	"agentos/persistence"
+	"agentos/persistence/core"
+	"agentos/protocol"
+)
+
+// Bounds of the store.
+const (
+	groupBatches = 512
+	groupBytes   = 8 << 20
+	idleAfter    = 30 * time.Second
+	closeGrace   = 30 * time.Second
+)
+
+// Commit asks the store to make Batch durable and to tell ReplyTo, by Stored,
+// what became of it. The commits of a session are numbered from 1 within an
+// epoch; an epoch is one life of the session's machine.
+type Commit struct {
+	Epoch   uint64
+	Number  uint64
+	Batch   protocol.Batch
+	ReplyTo *actor.PID
+}
+
+// Stored reports the fate of a Commit. Err is nil iff the batch is durable; it
+// is Unknown if nobody can tell.
+type Stored struct {
+	Epoch  uint64
+	Number uint64
+	Err    *protocol.Error
+}
+
+// Load asks for what the machine of a session is rebuilt from; ReplyTo gets
+// Loaded. Whoever has had a commit refused may send it at once: nothing of that
+// epoch will be written any more.
+type Load struct {
+	Session protocol.SessionID
+	Epoch   uint64
+	ReplyTo *actor.PID
+}
+
+// Loaded answers a Load. Found is false for a session that does not exist.
+type Loaded struct {
+	Epoch    uint64
+	Snapshot protocol.Snapshot
+	Found    bool
+	Err      *protocol.Error
+}
+
+// Read runs Run on the store's reading goroutine. Run answers whoever waits; Fail
+// does if the store is gone.
+type Read struct {
+	Run  func(persistence.Querier)
+	Fail func(*protocol.Error)
+}
+
+// Refuse implements kernel.Request.
+func (r Read) Refuse(err *protocol.Error) { r.Fail(err) }
+
+// Drain is answered when nothing is waiting to be stored.
+type Drain struct{ kernel.Promise[kernel.Done] }
+
+// Opened is the store's first word to its VM.
+type Opened struct {
+	Store    *actor.PID
+	Accepted []protocol.SessionID // sessions with a prompt that a lost runtime left running
+	Err      *protocol.Error
+}
+
+type (
+	ready struct {
+		accepted []protocol.SessionID
+		err      error
+	}
+	written struct {
+		fates []fate
+		fatal error
+	}
+	tick struct{ gen int }
+)
+
+// lane is what the store knows of one session's numbered commits.
+type lane struct {
+	epoch  uint64
+	next   uint64
+	broken bool // a commit of this epoch was refused: so is everything behind it
+}
+
+// New returns the store of the database that d describes. sources finds it and
+// takes its lock. Its parent gets one Opened.
+func New(e *kernel.Env, d protocol.Descriptor, sources Sources) *Actor {
+	return &Actor{env: e, descriptor: d, sources: sources}
+}
+
+// Actor owns the VM's one handle. It never touches the disk itself: a
+// writer and a reader goroutine do, and tell it when they are done.
+type Actor struct {
+	env        *kernel.Env
+	descriptor protocol.Descriptor
+	sources    Sources
+
+	handle   *handle // nil until opened; set by the writer, read after its message or its end
+	fenced   *protocol.Error
+	writer   *kernel.Worker
+	reader   *kernel.Worker
+	lanes    map[protocol.SessionID]*lane
+	queue    []Commit
+	inflight []Commit // the group being written; nil if none
+	drains   []Drain
+	idle     *time.Timer
+	gen      int
+}
+
+// Receive implements actor.Actor.
+func (s *Actor) Receive(c actor.Context) {
+	switch m := c.Message().(type) {
+	case *actor.Started:
+		s.start(c)
+	case ready:
+		s.ready(c, m)
+	case Commit:
+		s.commit(c, m)
+	case written:
+		s.written(c, m)
+	case Load:
+		s.load(c, m)
+	case Read:
+		if !s.reader.Submit(func() { m.Run(s.handle) }) {
+			m.Refuse(kernel.Stopping())
+		}
+	case Drain:
+		s.drains = append(s.drains, m)
+		s.kick(c)
+	case tick:
+		s.tick(m)
+	case *actor.Stopping, *actor.Restarting:
+		s.stop(c)
+	}
+}
+
+func (s *Actor) start(c actor.Context) {
+	s.lanes = map[protocol.SessionID]*lane{}
+	s.writer, s.reader = kernel.StartWorker(), kernel.StartWorker()
+	self, root := c.Self(), c.ActorSystem().Root
+	s.writer.Submit(func() {
+		h, err := openHandle(s.env, s.descriptor, s.sources)
+		s.handle = h // read by others only after ready, or after the writer's end
+		m := ready{err: err}
+		if err == nil {
+			m.accepted, m.err = core.AcceptedSessions(context.Background(), h)
+		}
+		root.Send(self, m)
+	})
+}
+
+func (s *Actor) ready(c actor.Context, m ready) {
+	o := Opened{Store: c.Self(), Accepted: m.accepted}
+	if m.err != nil {
+		o.Err = s.env.Fault("open VM database", m.err)
+	}
+	c.Send(c.Parent(), o)
+}
+
+// commit queues a batch if it continues its session's lane.
+func (s *Actor) commit(c actor.Context, m Commit) {
+	l := s.lanes[m.Batch.Session]
+	if l == nil || m.Epoch > l.epoch {
+		l = &lane{epoch: m.Epoch, next: 1}
+		s.lanes[m.Batch.Session] = l
+	}
+	if s.fenced != nil {
+		c.Send(m.ReplyTo, Stored{m.Epoch, m.Number, s.fenced})
+		return
+	}
+	if m.Epoch < l.epoch || l.broken || m.Number != l.next {
+		if m.Epoch == l.epoch {
+			l.broken = true
+		}
+		c.Send(m.ReplyTo, Stored{m.Epoch, m.Number, errGap(m.Batch.Session)})
+		return
+	}
+	l.next++
+	s.queue = append(s.queue, m)
+	s.kick(c)
+}
+
+// kick hands everything that waits to the writer, unless it is busy: while one
+// transaction is under way the next group collects itself (rule 3).
+func (s *Actor) kick(c actor.Context) {
+	if s.inflight != nil {
+		return
+	}
+	if len(s.queue) == 0 {
+		for _, d := range s.drains {
+			d.Resolve(kernel.Done{})
+		}
+		s.drains = nil
+		return
+	}
+	n := 0
+	for size := 0; n < len(s.queue) && n < groupBatches && (n == 0 || size < groupBytes); n++ {
+		size += s.queue[n].Batch.Bytes()
+	}
+	s.inflight = append([]Commit(nil), s.queue[:n]...)
+	s.queue = append(s.queue[:0], s.queue[n:]...)
+	batches := make([]protocol.Batch, n)
+	for i, m := range s.inflight {
+		batches[i] = m.Batch
+	}
+	self, root := c.Self(), c.ActorSystem().Root
+	s.writer.Submit(func() { root.Send(self, s.writeGroup(batches)) })
+}
+
+// writeGroup runs on the writer goroutine.
+func (s *Actor) writeGroup(batches []protocol.Batch) (m written) {
+	defer func() {
+		if r := recover(); r != nil {
+			m = written{fatal: fmt.Errorf("panic in the writer: %s", kernel.PanicText(r))}
+		}
+	}()
+	m.fates, m.fatal = s.handle.write(batches)
+	return m
+}
+
+// written delivers the fate of every batch of the group, refuses what is queued
+// behind a refused one, and goes on.
+func (s *Actor) written(c actor.Context, m written) {
+	group := s.inflight
+	s.inflight = nil
+	for i, item := range group {
+		err := Unknown
+		if m.fates != nil {
+			err = m.fates[i].err
+		}
+		if l := s.lanes[item.Batch.Session]; err != nil && l != nil && l.epoch == item.Epoch {
+			l.broken = true
+		}
+		c.Send(item.ReplyTo, Stored{item.Epoch, item.Number, err})
+	}
+	s.refuseBroken(c)
+	if protocol.CodeOf(m.fatal) == protocol.CodeVMFenced {
+		s.fence(c, protocol.AsError(m.fatal, ""))
+		return
+	}
+	if m.fatal != nil {
+		s.env.Log.Error("database lost", zap.Error(m.fatal))
+		panic(kernel.Meant{Cause: m.fatal}) // the VM restarts with everything in it
+	}
+	s.kick(c)
+	s.rest(c)
+}
+
+// fence ends this process's use of the VM: somebody else owns it now, and taking
+// it back would be theft.
+func (s *Actor) fence(c actor.Context, err *protocol.Error) {
+	s.fenced = err
+	for _, m := range s.queue {
+		c.Send(m.ReplyTo, Stored{m.Epoch, m.Number, err})
+	}
+	s.queue = nil
+	c.Send(c.Parent(), Opened{Store: c.Self(), Err: err})
+	s.kick(c) // answers drains
+}
+
+// Unknown is the error of a write whose fate could not be found out (S2.7).
+var Unknown = protocol.Errorf(protocol.CodeStorageOutcomeUnknown,
+	"it is not known whether the write was stored; read the history before trying again")
+
+func (s *Actor) refuseBroken(c actor.Context) {
+	keep := s.queue[:0]
+	for _, m := range s.queue {
+		if l := s.lanes[m.Batch.Session]; l.broken && l.epoch == m.Epoch {
+			c.Send(m.ReplyTo, Stored{m.Epoch, m.Number, errGap(m.Batch.Session)})
+			continue
+		}
+		keep = append(keep, m)
+	}
+	clear(s.queue[len(keep):])
+	s.queue = keep
+}
+
+func (s *Actor) load(c actor.Context, m Load) {
+	root := c.ActorSystem().Root
+	s.reader.Submit(func() {
+		out := Loaded{Epoch: m.Epoch}
+		snap, found, err := core.Load(context.Background(), s.handle, m.Session)
+		out.Snapshot, out.Found = snap, found
+		if err != nil {
+			out.Err = s.env.Fault("load session", err)
+		}
+		root.Send(m.ReplyTo, out)
+	})
+}
+
+// rest arms the timer that gives memory back when nothing happens for a while.
+func (s *Actor) rest(c actor.Context) {
+	s.gen++
+	gen, self, root := s.gen, c.Self(), c.ActorSystem().Root
+	if s.idle != nil {
+		s.idle.Stop()
+	}
+	s.idle = time.AfterFunc(idleAfter, func() { root.Send(self, tick{gen}) })
+}
+
+func (s *Actor) tick(m tick) {
+	if m.gen != s.gen || s.inflight != nil || s.handle == nil {
+		return
+	}
+	s.writer.Submit(func() {
+		s.handle.mu.Lock()
+		defer s.handle.mu.Unlock()
+		if s.handle.db == nil {
+			return
+		}
+		if err := s.handle.db.Idle(); err != nil {
+			s.env.Log.Warn("idle database", zap.Error(err))
+		}
+	})
+}
+
+// stop waits for both goroutines, then closes the handle and gives the lock
+// back. It blocks this actor, and that is the point: whoever opens the VM next
+// must not meet the old handle.
+func (s *Actor) stop(actor.Context) {
+	if s.idle != nil {
+		s.idle.Stop()
+	}
+	for _, d := range s.drains {
+		d.Refuse(kernel.Stopping())
+	}
+	deadline := time.After(closeGrace)
+	for _, w := range []*kernel.Worker{s.writer, s.reader} {
+		if w == nil {
+			continue
+		}
+		select {
+		case <-w.Stop():
+		case <-deadline:
+			s.env.Log.Error("database goroutine did not end", zap.Duration("after", closeGrace))
+			return
+		}
+	}
+	if s.handle != nil {
+		if err := s.handle.close(); err != nil {
+			s.env.Log.Error("close VM database", zap.Error(err))
+		}
+	}
+}
