@@ -72,7 +72,7 @@ func (v *VM) Prompt(ctx context.Context, p Prompt) (*protocol.Answer, error) {
 		Promise: kernel.NewPromise[*protocol.Answer](),
 	}
 	if p.Open != nil {
-		m.open = &sessions.Open{Spec: p.Open.Spec, Given: p.Open.Given}
+		m.prompt.Open = &sessions.Open{Spec: p.Open.Spec, Given: p.Open.Given}
 	}
 	v.send(toSession{p.Session, m})
 	answer, err := m.Wait(ctx)

@@ -14,10 +14,8 @@ type (
 		open sessions.Open
 		kernel.Promise[kernel.Done]
 	}
-	// promptRequest runs one turn. With open set the session is opened first
-	// (S6.1).
+	// promptRequest runs one turn.
 	promptRequest struct {
-		open   *sessions.Open
 		prompt sessions.Prompt
 		kernel.Promise[*protocol.Answer]
 	}

@@ -153,16 +153,12 @@ func (a *sessionActor) routeMessage(m any, now protocol.TimeMS) (g route.Grant) 
 	return g
 }
 
-// prompt opens the session if it has to and reserves a turn.
+// prompt asks for a turn, with ids of our own making.
 func (a *sessionActor) prompt(m promptRequest, now protocol.TimeMS) {
-	if m.open != nil {
-		m.open.At = now
-		if err := a.machine.Step(*m.open); err != nil {
-			m.Refuse(err)
-			return
-		}
-	}
 	m.prompt.At = now
+	if m.prompt.Open != nil {
+		m.prompt.Open.At = now
+	}
 	m.prompt.ID = protocol.PromptID(a.env.IDs())
 	m.prompt.Message = protocol.MessageID(a.env.IDs())
 	m.prompt.Token = a.wait(func(r sessions.Reply) {

@@ -57,6 +57,7 @@ type (
 	// Prompt asks for one turn. ID, Message and Blocks are the caller's to make.
 	Prompt struct {
 		Token   Token
+		Open    *Open // opens the session first if it does not exist; its Token is 0
 		ID      protocol.PromptID
 		Message protocol.MessageID // of the user's message
 		Blocks  [][]byte           // raw content blocks, at least one

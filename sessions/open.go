@@ -8,13 +8,24 @@ import (
 )
 
 // stepOpen creates the session, or compares what was given explicitly with what
-// it was opened with (S6.1).
+// it was opened with (S6.1). An agent that has never come up may be replaced:
+// there is no adapter session that would be lost by it.
 func (s *Session) stepOpen(in Open) *protocol.Error {
 	if s.exists {
+		replace := in.Given&FieldAgent != 0 && s.rec.ACPSession == "" && s.turn == nil && s.phase == routeNone
+		if replace {
+			in.Given &^= FieldAgent
+		}
 		if field := differs(in, s.rec.Spec); field != "" {
 			return protocol.Errorf(protocol.CodeSessionConflict,
 				"session %q was opened with another %s; leave it out to use the session as it is, or name another session", s.rec.ID, field).
 				With("field", field)
+		}
+		if replace && !sameAgent(in.Spec, s.rec.Spec) {
+			if err := validSpec(in.Spec); err != nil {
+				return err
+			}
+			s.record(protocol.LaunchChanged{Agent: in.Spec.Agent, Launch: in.Spec.Launch})
 		}
 		s.after(Reply{Token: in.Token})
 		return nil
@@ -35,7 +46,7 @@ func differs(in Open, have protocol.Spec) string {
 		name  string
 		same  bool
 	}{
-		{FieldAgent, "agent", in.Spec.Agent == have.Agent && sameLaunch(in.Spec.Launch, have.Launch)},
+		{FieldAgent, "agent", sameAgent(in.Spec, have)},
 		{FieldCwd, "cwd", in.Spec.Cwd == have.Cwd},
 		{FieldDirectories, "additionalDirectories", slices.Equal(in.Spec.AdditionalDirectories, have.AdditionalDirectories)},
 		{FieldEnv, "env", maps.Equal(in.Spec.Env, have.Env)},
@@ -57,6 +68,10 @@ func array(raw []byte) string {
 		return "[]"
 	}
 	return string(raw)
+}
+
+func sameAgent(a, b protocol.Spec) bool {
+	return a.Agent == b.Agent && sameLaunch(a.Launch, b.Launch)
 }
 
 func sameLaunch(a, b *protocol.Launch) bool {

@@ -9,7 +9,15 @@ import (
 
 // stepPrompt reserves a turn (S6.2) and accepts it at once if the adapter is up.
 func (s *Session) stepPrompt(in Prompt) *protocol.Error {
-	if err := s.admit(in); err != nil {
+	if err := s.checkContent(in.Blocks); err != nil {
+		return err
+	}
+	if in.Open != nil {
+		if err := s.stepOpen(*in.Open); err != nil {
+			return err
+		}
+	}
+	if err := s.admit(); err != nil {
 		return err
 	}
 	s.turn, s.prompt = turn.Reserve(in.ID, uint64(in.Token)), in
@@ -24,7 +32,7 @@ func (s *Session) stepPrompt(in Prompt) *protocol.Error {
 	return nil
 }
 
-func (s *Session) admit(in Prompt) *protocol.Error {
+func (s *Session) admit() *protocol.Error {
 	switch {
 	case !s.exists:
 		return protocol.Errorf(protocol.CodeSessionNotFound, "no session %q; a prompt through the command line opens it", s.rec.ID)
@@ -32,15 +40,22 @@ func (s *Session) admit(in Prompt) *protocol.Error {
 		return s.busy(s.turn.ID)
 	case s.active != nil:
 		return s.busy(s.active.ID)
-	case len(in.Blocks) == 0:
+	}
+	return nil
+}
+
+// checkContent refuses a prompt for its own sake, before a session is opened for
+// it.
+func (s *Session) checkContent(blocks [][]byte) *protocol.Error {
+	if len(blocks) == 0 {
 		return protocol.Errorf(protocol.CodeInvalidPrompt, "a prompt has at least one content block")
 	}
-	if n, limit := int64(len(in.Blocks)), s.cfg.Limits.PromptBlocks; n > limit {
+	if n, limit := int64(len(blocks)), s.cfg.Limits.PromptBlocks; n > limit {
 		return protocol.Errorf(protocol.CodePromptBlocksLimit, "the prompt has %d blocks, limits.acp.maxPromptBlocks allows %d", n, limit).
 			With("limit", limit)
 	}
 	var size int64
-	for _, b := range in.Blocks {
+	for _, b := range blocks {
 		size += int64(len(b))
 	}
 	if limit := s.cfg.Limits.PromptBytes; size > limit {

@@ -88,6 +88,44 @@ func (b *bare) close() error {
 	return errors.Join(append(errs, b.conn.Close())...)
 }
 
+// bareReader is a connection that reads pages.
+type bareReader struct {
+	conn driver.Conn
+	page *statement
+}
+
+// openReader opens a database with the settings of a writer, ready to read pages.
+func (t *trial) openReader(path string) *bareReader {
+	conn, err := t.bareDriver().Open((&url.URL{Scheme: "file", Path: path, RawQuery: bareSettings}).String())
+	t.must(err)
+	stmt, err := conn.Prepare(barePage)
+	t.must(err)
+	return &bareReader{conn, &statement{trial: t, stmt: stmt}}
+}
+
+func (b *bareReader) close() error { return errors.Join(b.page.stmt.Close(), b.conn.Close()) }
+
+// contents are what a database holds: events, their bytes, and the sum of what the
+// sessions' rows say of them.
+type contents struct{ events, bytes, latest, retained any }
+
+// holds looks into a database that may be open elsewhere.
+func (t *trial) holds(path string) contents {
+	t.Helper()
+	conn, err := t.bareDriver().Open((&url.URL{Scheme: "file", Path: path, RawQuery: "mode=ro&_busy_timeout=5000"}).String())
+	t.must(err)
+	stmt, err := conn.Prepare(`SELECT count(*), coalesce(sum(payload_bytes), 0),
+	(SELECT sum(latest_sequence) FROM agentos_core_sessions), (SELECT sum(retained_event_bytes) FROM agentos_core_sessions)
+FROM agentos_core_events`)
+	t.must(err)
+	rows, err := stmt.(driver.StmtQueryContext).QueryContext(context.Background(), nil)
+	t.must(err)
+	v := make([]driver.Value, 4)
+	t.must(rows.Next(v))
+	t.must(errors.Join(rows.Close(), stmt.Close(), conn.Close()))
+	return contents{v[0], v[1], v[2], v[3]}
+}
+
 // statement is a prepared statement with room for its arguments.
 type statement struct {
 	trial *trial
