@@ -15,12 +15,12 @@ func turn(prompt string) func(*trial) {
 		twinPath, epoch := t.create("bare", twin, 0)
 		bare := t.openBare(twinPath, epoch)
 
-		var commits []shape // of the last turn
+		m.prompt(prompt) // starts the agent
+		commits := m.take()
+		for !commits[0].accepts { // before its session there is nothing to compare
+			commits = commits[1:]
+		}
 		turns, stored := 0, 0
-		m.prompt(prompt) // starts the agent and opens its session
-		first := m.take()
-		bare.turn(twin[0], first[len(first)-2:]) // without the opening's own transactions
-
 		took := t.rounds(t.either(200, 0),
 			func() time.Duration {
 				d := clock(func() { m.prompt(prompt) })
