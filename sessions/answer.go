@@ -12,10 +12,11 @@ import (
 // after the last user event (S6.6); nil if there are none. It serves the live
 // answer and a stored one alike.
 //
-// earlier is the id of the last agent message before the turn. What an adapter
-// still says of that one, most of all after a cancel, belongs to the turn before
-// and is left out, unless the turn says nothing else: some adapters have one id
-// for everything.
+// earlier is the id of the last agent message before the turn if more of it came
+// in the turn; a stored result has it by this name. What an adapter still says of
+// that message, most of all after a cancel, belongs to the turn before and is
+// left out, unless the turn says nothing else: some adapters have one id for
+// everything.
 func Message(events []protocol.Event, earlier protocol.MessageID) *protocol.Message {
 	var own, all protocol.Message
 	for _, e := range events {
@@ -48,7 +49,7 @@ func extend(m *protocol.Message, u acp.Update) {
 
 // result is what is stored of an answer: the message itself is in the events
 // (S6.6).
-func result(a *protocol.Answer, p protocol.Prompt) []byte {
+func result(a *protocol.Answer, p protocol.Prompt, earlier protocol.MessageID) []byte {
 	b := append([]byte(nil), `{"stopReason":`...)
 	b = rawjson.AppendString(b, a.StopReason)
 	b = append(b, `,"first":`...)
@@ -65,6 +66,9 @@ func result(a *protocol.Answer, p protocol.Prompt) []byte {
 	b = rawjson.AppendString(b, string(a.RestoredBy))
 	if a.Forced {
 		b = append(b, `,"forced":true`...)
+	}
+	if earlier != "" {
+		b = rawjson.AppendString(append(b, `,"earlier":`...), string(earlier))
 	}
 	return append(b, '}')
 }

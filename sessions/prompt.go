@@ -83,7 +83,7 @@ func (s *Session) accept(at protocol.TimeMS) {
 	in := s.prompt
 	s.prompt = Prompt{}
 	s.turn.Accept()
-	s.turn.IfAsked, s.turn.Earlier, s.turn.RestoredBy = int(in.IfAsked), s.spoken, s.binding.RestoredBy
+	s.turn.IfAsked, s.turn.Before, s.turn.RestoredBy = int(in.IfAsked), s.spoken, s.binding.RestoredBy
 	if s.served {
 		s.turn.RestoredBy = protocol.RestoredLive
 	}
@@ -132,12 +132,12 @@ func (s *Session) complete(stop string, forced bool, at protocol.TimeMS) {
 		Session:    s.rec.ID,
 		Prompt:     t.ID,
 		StopReason: stop,
-		Message:    Message(t.Message(), t.Earlier),
+		Message:    Message(t.Message(), t.Earlier()),
 		RestoredBy: t.RestoredBy,
 		Forced:     forced,
 	}
 	p := s.ending(protocol.PromptCompletedState, at)
-	p.Result = result(answer, p)
+	p.Result = result(answer, p, t.Earlier())
 	s.end(p, Reply{Token: Token(t.Token), Answer: answer})
 }
 

@@ -157,7 +157,17 @@ func (d *driver) call(in sessions.Input) *protocol.Error {
 }
 
 func (d *driver) open() {
-	d.call(sessions.Open{Token: d.token(caller{}), At: d.at, Spec: protocol.Spec{Agent: "tiny", Cwd: "/w", Policy: d.w.policy}})
+	in := d.opening()
+	in.Token = d.token(caller{})
+	d.call(in)
+}
+
+func (d *driver) opening() sessions.Open {
+	in := sessions.Open{At: d.at, Spec: protocol.Spec{Agent: d.pick("agent", "tiny", "tiny", "other"), Cwd: "/w", Policy: d.w.policy}}
+	if rapid.Bool().Draw(d.t, "given") {
+		in.Given = sessions.FieldAgent
+	}
+	return in
 }
 
 func (d *driver) prompt() {
@@ -168,6 +178,10 @@ func (d *driver) prompt() {
 	}
 	if rapid.IntRange(0, 4).Draw(d.t, "nobody there") == 0 {
 		in.IfAsked = sessions.EndTurn
+	}
+	if rapid.IntRange(0, 3).Draw(d.t, "opens") == 0 {
+		open := d.opening()
+		in.Open = &open
 	}
 	d.prompts = append(d.prompts, id)
 	d.call(in)

@@ -13,8 +13,8 @@ import (
 	"agentos/test/script"
 )
 
-// TestScripts runs the conversations under testdata; README.txt there tells how
-// to read them. REWRITE=1 writes the outputs.
+// TestScripts runs the conversations under testdata; turn.txt tells how to read
+// them. REWRITE=1 writes the outputs.
 func TestScripts(t *testing.T) {
 	script.Walk(t, "testdata/*.txt", func(t *testing.T) script.Run { return newConsole(t).run })
 }
@@ -174,8 +174,10 @@ func (c *console) parse(cmd string, words []string, opts map[string]string) sess
 	return nil
 }
 
+var spec = protocol.Spec{Agent: "tiny", Cwd: "/w", Policy: protocol.PolicyAsk}
+
 func (c *console) open(opts map[string]string) sessions.Input {
-	in := sessions.Open{Token: c.token("open"), At: c.at, Spec: protocol.Spec{Agent: "tiny", Cwd: "/w", Policy: protocol.PolicyAsk}}
+	in := sessions.Open{Token: c.token("open"), At: c.at, Spec: spec}
 	for name, v := range opts {
 		switch name {
 		case "agent":
@@ -211,6 +213,11 @@ func (c *console) prompt(words []string, opts map[string]string) sessions.Input 
 	}
 	if opts["if-asked"] == "end" {
 		in.IfAsked = sessions.EndTurn
+	}
+	if cwd, ok := opts["open"]; ok {
+		open := sessions.Open{Spec: spec, At: c.at}
+		open.Given, open.Spec.Cwd = sessions.FieldCwd, cwd
+		in.Open = &open
 	}
 	return in
 }

@@ -43,6 +43,11 @@ func showChange(c protocol.Change) string {
 		return s
 	case protocol.ProfileChanged:
 		return fmt.Sprintf("profile title %s, config %d %s", showTitle(c.Title), c.ConfigRevision, orNone(c.ConfigOptions))
+	case protocol.LaunchChanged:
+		if c.Launch == nil {
+			return "agent " + c.Agent
+		}
+		return fmt.Sprintf("agent %s %q", c.Agent, c.Launch.Argv)
 	}
 	return fmt.Sprintf("%T", c)
 }

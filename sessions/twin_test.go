@@ -71,6 +71,8 @@ func (w *twin) change(c protocol.Change) error {
 		w.binding = c
 	case protocol.ProfileChanged:
 		w.profile = c
+	case protocol.LaunchChanged:
+		w.opened.Spec.Agent, w.opened.Spec.Launch = c.Agent, c.Launch
 	default:
 		return fmt.Errorf("change %T", c)
 	}

@@ -79,7 +79,7 @@ func (s *Session) heard(kind acp.ChunkKind, id string, e protocol.Event) {
 	}
 	switch kind {
 	case acp.Agent:
-		s.turn.Said(e)
+		s.turn.Said(e, protocol.MessageID(id))
 	case acp.User:
 		s.turn.Heard()
 	}

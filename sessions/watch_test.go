@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"strings"
 
+	"github.com/google/go-cmp/cmp"
+
 	"agentos/protocol"
 	"agentos/protocol/acp"
 	"agentos/sessions"
@@ -170,6 +172,9 @@ func (w *world) dispatch(e sessions.Dispatch) {
 // adapters have gone that it waits for.
 func (w *world) reply(e sessions.Reply) {
 	w.t.Helper()
+	if e.Token == 0 {
+		return // nobody waits
+	}
 	c, waits := w.waiting[e.Token]
 	if !waits {
 		w.t.Fatalf("token %d was answered, and nobody waits: %+v", e.Token, e)
@@ -196,10 +201,40 @@ func (w *world) reply(e sessions.Reply) {
 		stored.State == "" && e.Err == nil && e.Answer.StopReason != protocol.StopCancelled:
 		w.t.Fatalf("%s was answered %+v and is stored as %+v", c.prompt, e, stored)
 	}
+	if e.Answer != nil && stored.Result != nil {
+		w.readBack(stored, *e.Answer)
+	}
 	if e.Answer != nil && e.Answer.Forced {
 		if r := w.routes[w.dispatched[c.prompt]]; r == nil || !r.stopped && !r.down {
 			w.t.Fatalf("%s was cancelled by force, and its adapter goes on: %+v", c.prompt, r)
 		}
+	}
+}
+
+// readBack holds S6.6: an answer that is read from what is stored is the answer
+// that was given.
+func (w *world) readBack(p protocol.Prompt, a protocol.Answer) {
+	w.t.Helper()
+	var r struct {
+		StopReason, MessageID, RestoredBy, Earlier string
+		First, Last                                int
+		Forced                                     bool
+	}
+	if err := json.Unmarshal(p.Result, &r); err != nil {
+		w.t.Fatalf("result %s: %v", p.Result, err)
+	}
+	var said []protocol.Event
+	for _, e := range w.o.stored.events[r.First-1 : r.Last] {
+		if said = append(said, e); strings.Contains(string(e.Payload), `"user_message_chunk"`) {
+			said = nil
+		}
+	}
+	got := protocol.Answer{
+		Session: "s", Prompt: p.ID, StopReason: r.StopReason, RestoredBy: protocol.RestoredBy(r.RestoredBy), Forced: r.Forced,
+		Message: sessions.Message(said, protocol.MessageID(r.Earlier)),
+	}
+	if diff := cmp.Diff(a, got); diff != "" || got.Message != nil && string(got.Message.ID) != r.MessageID {
+		w.t.Fatalf("%s is not the answer that was given (-given +stored):\n%s", p.Result, diff)
 	}
 }
 

@@ -4,7 +4,14 @@
 // subscribers pull from it with a cursor of their own. Publishing never waits:
 // a subscriber that falls behind the ring loses deltas (counted) and goes back
 // to the database for events, so it sees every durable event exactly once and
-// in order, whatever its speed (sessions.md S5.3, S11.3).
+// in order, whatever its speed (sessions.md S5.3, S11.3). Of states, which are
+// values and no history, it always gets the newest.
+//
+// # Order
+//
+// Every item says which event it comes right behind. That is all a subscriber
+// needs: an item whose event it has not seen yet sends it to the database, and a
+// delta whose event it has passed is of a run that it has read as an event.
 //
 // # Concurrency
 //
@@ -62,6 +69,17 @@ func newItem(id protocol.SessionID, i Item) Item {
 	return i
 }
 
+// behind returns the event that i comes right behind.
+func (i Item) behind() protocol.Sequence {
+	switch {
+	case i.Event != nil:
+		return i.Event.Sequence - 1
+	case i.Delta != nil:
+		return i.Delta.After
+	}
+	return i.State.Sequence
+}
+
 func (i Item) size() int {
 	switch {
 	case i.Event != nil:
@@ -74,23 +92,33 @@ func (i Item) size() int {
 
 // Feed is the outbound order of one session.
 //
-// Invariant: events are published with ascending sequences; first is the
-// absolute index of ring[0].
+// Invariant: items are published in the order of what they come behind; first is
+// the absolute index of ring[0]; the newest item is in the ring.
 type Feed struct {
-	session protocol.SessionID
+	session  protocol.SessionID
+	maxItems int
+	maxBytes int
 
 	mu     sync.Mutex
 	ring   []Item
 	first  int64
 	bytes  int
-	latest protocol.Sequence // highest sequence published
-	wake   chan struct{}     // closed and replaced by each publish
+	soft   int64         // deltas and states published
+	lost   int64         // those of them that have left the ring
+	state  Item          // the newest state, at index stateAt; meaningful if that is >= 0
+	wake   chan struct{} // closed and replaced by each publish
 	closed bool
+
+	stateAt int64
+	run     protocol.RunID // of the newest delta, "" when its event was published
+	runAt   int64          // index of its first delta
 }
 
 // New returns an empty feed of one session.
-func New(id protocol.SessionID) *Feed {
-	return &Feed{session: id, wake: make(chan struct{})}
+func New(id protocol.SessionID) *Feed { return newBounded(id, maxItems, maxBytes) }
+
+func newBounded(id protocol.SessionID, items, bytes int) *Feed {
+	return &Feed{session: id, maxItems: items, maxBytes: bytes, stateAt: -1, wake: make(chan struct{})}
 }
 
 // Event publishes a stored event.
@@ -109,21 +137,43 @@ func (f *Feed) publish(i Item) {
 	if f.closed {
 		return
 	}
+	f.note(i)
 	f.ring = append(f.ring, i)
 	f.bytes += i.size()
-	if i.Event != nil {
-		f.latest = max(f.latest, i.Event.Sequence)
-	}
 	f.trim()
 	close(f.wake)
 	f.wake = make(chan struct{})
 }
 
+// note keeps what those will need who join or fall behind.
+func (f *Feed) note(i Item) {
+	switch {
+	case i.Event != nil:
+		if i.Event.Run == f.run {
+			f.run = ""
+		}
+		return
+	case i.Delta != nil:
+		if i.Delta.Run != f.run {
+			f.run, f.runAt = i.Delta.Run, f.end()
+		}
+	default:
+		f.state, f.stateAt = i, f.end()
+	}
+	f.soft++
+}
+
+// end returns the index of the next item.
+func (f *Feed) end() int64 { return f.first + int64(len(f.ring)) }
+
 // trim drops the oldest items beyond the bounds; the newest always stays.
 func (f *Feed) trim() {
 	drop := 0
-	for n := len(f.ring); n-drop > maxItems || (f.bytes > maxBytes && n-drop > 1); drop++ {
+	for n := len(f.ring); n-drop > f.maxItems || (f.bytes > f.maxBytes && n-drop > 1); drop++ {
 		f.bytes -= f.ring[drop].size()
+		if f.ring[drop].Event == nil {
+			f.lost++
+		}
 	}
 	if drop == 0 {
 		return

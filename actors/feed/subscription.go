@@ -21,24 +21,32 @@ type Subscription struct {
 	feed    *Feed
 	history History
 	cursor  int64             // absolute index of the next item
+	soft    int64             // deltas and states published before it
 	last    protocol.Sequence // newest event returned
 	page    []protocol.Event  // read from the database, not yet returned
-	behind  bool              // events between last and the ring may be missing
+	behind  bool              // events after last may be in the database
+	read    int64             // end of the ring when the database last had nothing new
+	state   *Item             // newest state that has left the ring unseen
 	dropped int64
+
+	joining bool // nothing was returned from the ring yet
 }
 
 // Subscribe returns a subscription to everything after the event numbered
-// after: first what is stored, then what is live, without a gap or a double.
+// after: first what is stored, then what is live, without a gap or a double. If
+// a run is open then, its first delta is all of it so far (S5.2), unless its
+// beginning has left the ring.
 func (f *Feed) Subscribe(after protocol.Sequence, history History) *Subscription {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return &Subscription{
-		feed: f, history: history, last: after, behind: true,
-		cursor: f.first + int64(len(f.ring)),
+		feed: f, history: history, last: after, behind: true, joining: true,
+		cursor: f.end(), soft: f.soft,
 	}
 }
 
-// Dropped returns how many deltas and states were lost to slowness so far.
+// Dropped returns how many deltas and states were lost to slowness so far, or
+// overtaken by events that were read from the database.
 func (s *Subscription) Dropped() int64 { return s.dropped }
 
 // Next returns the next item. It waits until there is one, ctx ends or the feed
@@ -73,7 +81,7 @@ func (s *Subscription) take(ctx context.Context) (Item, <-chan struct{}, error) 
 			e := s.page[0]
 			s.page = s.page[1:]
 			s.last = e.Sequence
-			return s.feed.stored(e), nil, nil
+			return newItem(s.feed.session, Item{Event: &e}), nil, nil
 		}
 		if s.behind {
 			if err := s.catchUp(ctx); err != nil {
@@ -90,9 +98,12 @@ func (s *Subscription) take(ctx context.Context) (Item, <-chan struct{}, error) 
 	}
 }
 
-// catchUp reads the next page, or finds that there is nothing to catch up with
-// and takes a place in the ring.
+// catchUp reads the next page, or finds that there is none: whatever was in the
+// ring before the read has nothing before it then that could still be had.
 func (s *Subscription) catchUp(ctx context.Context) error {
+	s.feed.mu.Lock()
+	end := s.feed.end()
+	s.feed.mu.Unlock()
 	page, err := s.history(ctx, s.last, catchUpPage)
 	if err != nil {
 		return err
@@ -101,61 +112,88 @@ func (s *Subscription) catchUp(ctx context.Context) error {
 		s.page = page
 		return nil
 	}
-	s.feed.mu.Lock()
-	defer s.feed.mu.Unlock()
-	s.cursor = max(s.cursor, s.feed.first)
-	// Something published since the read, and gone from the ring already, is
-	// stored: one more read finds it.
-	s.behind = s.feed.missing(s.cursor, s.last)
+	s.behind, s.read = false, end
 	return nil
 }
 
-// missing reports whether an event after last was published before the item at
-// cursor. The caller holds mu.
-func (f *Feed) missing(cursor int64, last protocol.Sequence) bool {
-	for _, item := range f.ring[cursor-f.first:] {
-		if item.Event != nil {
-			return item.Event.Sequence > last+1
-		}
-	}
-	return f.latest > last
-}
-
-// live takes the item at the cursor. All results are nil if the subscription
-// has fallen behind, or the item was one it has already returned.
+// live takes the item at the cursor. All results are nil if the item is none to
+// return, or is missing something that has to be read first.
 func (s *Subscription) live() (*Item, <-chan struct{}, error) {
 	f := s.feed
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if s.cursor < f.first {
-		s.dropped += f.first - s.cursor // events among them come from the database
-		s.cursor, s.behind = f.first, true
-		return nil, nil, nil
+		s.skip()
 	}
-	at := s.cursor - f.first
-	if at == int64(len(f.ring)) {
-		if f.closed {
-			return nil, nil, ErrClosed
+	if s.joining {
+		s.joining = false
+		if item := s.join(); item != nil {
+			return item, nil, nil
 		}
-		return nil, f.wake, nil
 	}
-	item := f.ring[at]
-	if e := item.Event; e != nil {
-		switch {
-		case e.Sequence <= s.last: // came from the database before
-			s.cursor++
-			return nil, nil, nil
-		case e.Sequence > s.last+1: // published before we took our place
+	if s.cursor < f.end() {
+		item := f.ring[s.cursor-f.first]
+		if item.behind() > s.last && s.cursor >= s.read {
 			s.behind = true
 			return nil, nil, nil
 		}
-		s.last = e.Sequence
+		if item := s.kept(); item != nil {
+			return item, nil, nil
+		}
+		return s.pass(item), nil, nil
 	}
-	s.cursor++
-	return &item, nil, nil
+	if item := s.kept(); item != nil {
+		return item, nil, nil
+	}
+	if f.closed {
+		return nil, nil, ErrClosed
+	}
+	return nil, f.wake, nil
 }
 
-// stored wraps an event that was read from the database.
-func (f *Feed) stored(e protocol.Event) Item {
-	return newItem(f.session, Item{Event: &e})
+// skip goes on to the oldest item there is. Events before it come from the
+// database, for the item says so. The caller holds the feed's mu.
+func (s *Subscription) skip() {
+	f := s.feed
+	s.dropped += f.lost - s.soft
+	if f.stateAt >= s.cursor && f.stateAt < f.first {
+		s.dropped--
+		s.keep(f.state)
+	}
+	s.cursor, s.soft = f.first, f.lost
+}
+
+// keep puts a state aside until everything before it was returned. One that was
+// kept before is lost.
+func (s *Subscription) keep(state Item) {
+	if s.state != nil {
+		s.dropped++
+	}
+	s.state = &state
+}
+
+// kept returns the state that was kept when it left the ring.
+func (s *Subscription) kept() *Item {
+	item := s.state
+	s.state = nil
+	return item
+}
+
+// pass moves the cursor over item and returns it, or nil if it has been seen or
+// overtaken.
+func (s *Subscription) pass(item Item) *Item {
+	s.cursor++
+	if e := item.Event; e != nil {
+		if e.Sequence <= s.last { // came from the database before
+			return nil
+		}
+		s.last = e.Sequence
+		return &item
+	}
+	s.soft++
+	if d := item.Delta; d != nil && d.After < s.last {
+		s.dropped++
+		return nil
+	}
+	return &item
 }

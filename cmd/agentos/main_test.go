@@ -22,8 +22,8 @@ import (
 // TestMain is also the program: as `agentos` in scripts, and when the runtime
 // starts itself as a guard or as the scripted agent.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == "adapter" {
-		main()
+	if code, handled := adapterProcess(os.Args[1:]); handled {
+		exitNow(code)
 	}
 	testscript.Main(m, map[string]func(){"agentos": main})
 }
@@ -53,8 +53,13 @@ func setup(e *testscript.Env) error {
 	home := filepath.Join(e.WorkDir, "home")
 	e.Setenv("HOME", home)
 	e.Setenv("TERM", "xterm")
+	e.Setenv("GORACE", raceOptions)
 	return os.Mkdir(home, 0o755)
 }
+
+// raceOptions keep a program that was built with the race detector from sleeping
+// for a second at its end.
+const raceOptions = "atexit_sleep_ms=0"
 
 // exits runs a command that must end with one exit code: exits CODE PROGRAM ARGS...
 func exits(ts *testscript.TestScript, neg bool, args []string) {
@@ -175,7 +180,7 @@ func start(ts *testscript.TestScript, neg bool, args []string) {
 // environ is the environment of the script's own commands.
 func environ(ts *testscript.TestScript) []string {
 	var env []string
-	for _, name := range []string{"PATH", "HOME", "WORK", "TERM", "TMPDIR", "AGENTOS_DATA", "AGENTOS_VM", "NO_COLOR", "XDG_DATA_HOME"} {
+	for _, name := range []string{"PATH", "HOME", "WORK", "TERM", "TMPDIR", "AGENTOS_DATA", "AGENTOS_VM", "NO_COLOR", "XDG_DATA_HOME", "GORACE"} {
 		if value := ts.Getenv(name); value != "" {
 			env = append(env, name+"="+value)
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -30,6 +31,7 @@ type turn struct {
 	first   bool // the VM was made by this run
 
 	vm      *actors.VM
+	out     *bufio.Writer // of stdout; flushed as soon as nothing more is there to print
 	show    view
 	asker   *asker            // nil: nobody can be asked
 	from    protocol.Sequence // the newest event before the turn
@@ -52,6 +54,7 @@ func (t *turn) run(p actors.Prompt) error {
 		return err
 	}
 	t.vm = r.vm
+	t.out = bufio.NewWriterSize(t.app.out, 64<<10) // whose Flush never fails
 	t.show = t.newView()
 	if t.asker = newAsker(t); t.asker != nil {
 		p.IfAsked = sessions.WaitForAnswer
@@ -61,6 +64,9 @@ func (t *turn) run(p actors.Prompt) error {
 	t.show.ended()
 	if err == nil {
 		t.show.answer(answer)
+	}
+	t.out.Flush()
+	if err == nil {
 		t.summary(answer)
 	}
 	if note := r.skipped.String(); note != "" {
@@ -90,11 +96,11 @@ func (t *turn) open() (*openedVM, error) {
 func (t *turn) newView() view {
 	switch a := t.app; {
 	case t.flags.json:
-		return &jsonView{a.out}
+		return &jsonView{t.out}
 	case t.flags.quiet:
-		return &quietView{out: a.out, terminal: a.style.Terminal}
+		return &quietView{out: t.out, terminal: a.style.Terminal}
 	default:
-		return &liveView{transcript.NewLive(a.out, a.style), t}
+		return &liveView{transcript.NewLive(t.out, a.style), t}
 	}
 }
 
@@ -152,6 +158,8 @@ func (t *turn) print(watch *feed.Subscription, ended <-chan struct{}) {
 		switch {
 		case err == nil:
 			t.item(item)
+			t.drain(watch)
+			t.out.Flush()
 		case silent:
 			if ctx.Err() == nil {
 				t.silence()
@@ -165,7 +173,8 @@ func (t *turn) print(watch *feed.Subscription, ended <-chan struct{}) {
 	}
 }
 
-// drain shows what was published before the turn's answer was given.
+// drain shows everything that is there without waiting. Behind the answer of the
+// turn that is all there is of it.
 func (t *turn) drain(watch *feed.Subscription) {
 	for t.blind == nil {
 		item, ok, err := watch.TryNext(context.Background())
@@ -183,6 +192,9 @@ func (t *turn) item(i feed.Item) {
 		return
 	}
 	t.to = i.Event.Sequence
+	if i.Event.Kind != protocol.KindUpdate {
+		t.out.Flush() // before a question is put on the same terminal
+	}
 	switch i.Event.Kind {
 	case protocol.KindPermissionRequest:
 		t.asker.ask(*i.Event)
@@ -277,6 +289,7 @@ func (t *turn) silence() {
 		return
 	}
 	t.show.ended()
+	t.out.Flush()
 	t.note(fmt.Sprintf("nothing from the agent for %v; it may be thinking, Ctrl-C cancels the turn", silenceNotice))
 }
 

@@ -24,7 +24,7 @@ type Turn struct {
 	Token      uint64              // of the caller; not looked into
 	IfAsked    int                 // what the caller wants done with questions; not looked into
 	RestoredBy protocol.RestoredBy // how its adapter session was had
-	Earlier    protocol.MessageID  // of the last agent message before it, "" if unknown
+	Before     protocol.MessageID  // of the last agent message before it, "" if unknown
 	phase      Phase
 
 	cancelled bool            // a cancel was asked for
@@ -33,6 +33,7 @@ type Turn struct {
 
 	output  int64            // bytes of adapter output stored in the turn
 	message []protocol.Event // agent messages since the last user event
+	earlier protocol.MessageID
 }
 
 // Reserve returns a turn that nothing is stored of yet.
@@ -96,9 +97,18 @@ func (t *Turn) Output(n int) int64 {
 	return t.output
 }
 
-// Said notes a stored agent message; Heard notes a stored user message, after
-// which the agent's message starts anew (S6.6).
-func (t *Turn) Said(e protocol.Event) { t.message = append(t.message, e) }
+// Said notes a stored agent message and its id; Heard notes a stored user
+// message, after which the agent's message starts anew (S6.6).
+func (t *Turn) Said(e protocol.Event, id protocol.MessageID) {
+	t.message = append(t.message, e)
+	if id != "" && id == t.Before {
+		t.earlier = id
+	}
+}
+
+// Earlier returns the id of the message before the turn if more of that message
+// was said in it, else "".
+func (t *Turn) Earlier() protocol.MessageID { return t.earlier }
 
 // Heard notes a stored user message.
 func (t *Turn) Heard() { t.message = nil }

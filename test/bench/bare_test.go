@@ -22,8 +22,9 @@ const (
 	latest_sequence = ?, retained_event_count = ?, retained_event_bytes = ?, updated_at_ms = ?
 WHERE session_id = ? AND latest_sequence = ?`
 	bareEvent = `INSERT INTO agentos_core_events (
-	session_id, sequence, occurred_at_ms, acp_protocol_version, event_kind, payload_json, payload_bytes
-) VALUES (?, ?, ?, 1, 'session_update', ?, ?)`
+	session_id, sequence, occurred_at_ms, acp_protocol_version, event_kind, correlation_id,
+	payload_json, payload_bytes, outcome_status, terminal_reason, incomplete
+) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	barePrompt = `INSERT INTO agentos_core_prompts (
 	session_id, prompt_id, input_hash, state, first_input_sequence, created_at_ms, updated_at_ms
 ) VALUES (?, ?, ?, 'accepted', ?, ?, ?)`
@@ -194,7 +195,8 @@ func (b *bare) appendEach(list []*author) {
 // add stores one event.
 func (b *bare) add(a *author, payload string) {
 	e := a.event()
-	b.event.exec(string(a.row.ID), int64(e.Sequence), int64(e.At), payload, int64(len(payload)))
+	b.event.exec(string(a.row.ID), int64(e.Sequence), int64(e.At), int64(e.ACP), string(e.Kind), nil,
+		payload, int64(len(payload)), nil, nil, int64(0))
 }
 
 // advance stores the author's row, if it is where it was.
