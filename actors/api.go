@@ -125,6 +125,17 @@ func (v *VM) History(ctx context.Context, id protocol.SessionID, r core.PageRequ
 	})
 }
 
+// Session describes one session.
+func (v *VM) Session(ctx context.Context, id protocol.SessionID) (protocol.SessionInfo, error) {
+	return query(ctx, v, func(ctx context.Context, q persistence.Querier) (protocol.SessionInfo, error) {
+		snap, found, err := core.Load(ctx, q, id)
+		if err == nil && !found {
+			err = protocol.Errorf(protocol.CodeSessionNotFound, "no session %q; agentos sessions lists those there are", id)
+		}
+		return snap.Info(), err
+	})
+}
+
 // Sessions lists sessions by activity, newest first, with the cursor of the next
 // page or "" (S11.1).
 func (v *VM) Sessions(ctx context.Context, cursor string, limit int) ([]protocol.SessionInfo, string, error) {
@@ -220,7 +231,11 @@ func query[T any](ctx context.Context, v *VM, fn func(context.Context, persisten
 	v.send(store.Read{
 		Run: func(q persistence.Querier) {
 			value, err := fn(ctx, q)
-			if err != nil {
+			switch {
+			case err == nil:
+			case ctx.Err() != nil:
+				return // nobody waits any more
+			default:
 				p.Refuse(v.node.env.Fault("read", persistence.Err(err)))
 				return
 			}

@@ -9,6 +9,7 @@ import (
 	"agentos/actors/kernel"
 	"agentos/actors/route"
 	"agentos/actors/store"
+	"agentos/adapters"
 	"agentos/protocol"
 	"agentos/protocol/jsonrpc"
 	"agentos/sessions"
@@ -28,6 +29,9 @@ type Config struct {
 	Sources store.Sources
 	// Adapters starts the adapter of a session.
 	Adapters Launcher
+	// Patience with an adapter that is coming up; the zero value means
+	// adapters.SetupPatience.
+	Patience adapters.Patience
 	// Limits of every VM; the zero value means protocol.DefaultLimits.
 	Limits protocol.Limits
 	// Log receives what operators need; nil means silence.
@@ -70,6 +74,9 @@ func newEnv(c Config) *env {
 	if c.Clock == nil {
 		c.Clock = time.Now
 	}
+	if c.Patience == (adapters.Patience{}) {
+		c.Patience = adapters.SetupPatience()
+	}
 	if c.IDs == nil {
 		c.IDs = func() string { return uuid.Must(uuid.NewV7()).String() }
 	}
@@ -81,7 +88,7 @@ func newEnv(c Config) *env {
 		host:    c.Host,
 		sources: c.Sources,
 		routes: route.Setup{
-			Launch: c.Adapters, ClientName: c.ClientName, ClientVersion: c.ClientVersion, Diagnostic: c.Diagnostic,
+			Launch: c.Adapters, Patience: c.Patience, ClientName: c.ClientName, ClientVersion: c.ClientVersion, Diagnostic: c.Diagnostic,
 		},
 	}
 }

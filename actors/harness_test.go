@@ -3,6 +3,7 @@ package actors_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -151,10 +152,16 @@ func (p *pipeAdapter) kill() {
 
 func (p *pipeAdapter) Peer() *jsonrpc.Peer { return p.peer }
 
-func (p *pipeAdapter) Request(ctx context.Context, method string, params []byte, _ adapters.Patience) (jsonrpc.Response, error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+func (p *pipeAdapter) Request(ctx context.Context, method string, params []byte, limit adapters.Patience) (jsonrpc.Response, error) {
+	late := protocol.Errorf(protocol.CodeACPTimeout, "no answer to %s", method)
+	ctx, cancel := context.WithTimeoutCause(ctx, min(limit.Max, patience), late)
 	defer cancel()
-	return p.peer.Request(ctx, method, params)
+	answer, err := p.peer.Request(ctx, method, params)
+	if end := (*jsonrpc.EndError)(nil); errors.As(err, &end) {
+		<-p.exited
+		err = p.ExitError("")
+	}
+	return answer, err
 }
 
 func (p *pipeAdapter) Exited() <-chan struct{} { return p.exited }

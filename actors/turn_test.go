@@ -7,9 +7,11 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"agentos/actors"
 	"agentos/actors/feed"
+	"agentos/adapters"
 	"agentos/persistence/core"
 	"agentos/protocol"
 	"agentos/sessions"
@@ -314,4 +316,34 @@ func TestClose_InTheMiddleOfATurn_S6_5(t *testing.T) {
 func chunkText(t *testing.T, payload []byte) string {
 	t.Helper()
 	return messageText(&protocol.Message{Content: [][]byte{contentOf(payload)}})
+}
+
+func TestBringUp_BadAgents(t *testing.T) {
+	for name, c := range map[string]struct {
+		flags []string
+		want  protocol.Code
+	}{
+		"never answers initialize": {[]string{"--silent"}, protocol.CodeACPTimeout},
+		"prints no JSON":           {[]string{"--garbage"}, protocol.CodeACPTimeout},
+		"speaks another version":   {[]string{"--answer-version", "9"}, protocol.CodeACPProtocolError},
+		"exits at once":            {[]string{"--exit-at-start", "3"}, protocol.CodeAdapterExited},
+		"refuses session/new":      {[]string{"--new-error", "-32603"}, protocol.CodeAgentError},
+		"wants a login":            {[]string{"--new-error", "-32000"}, protocol.CodeAuthRequired},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, func(r *rig) {
+				r.agents.flags = c.flags
+				r.config.Patience = adapters.Patience{Max: 200 * time.Millisecond}
+			}).start()
+			if _, err := r.prompt("hello"); protocol.CodeOf(err) != c.want {
+				t.Errorf("prompt: %v; want %s", err, c.want)
+			}
+			if info := r.info("main"); info.State != protocol.StateIdle || info.LatestSequence != 0 {
+				t.Errorf("session is %s with %d events; want idle, nothing was accepted", info.State, info.LatestSequence)
+			}
+			r.agents.flags = nil
+			r.mustPrompt("works with a better agent")
+			r.check()
+		})
+	}
 }

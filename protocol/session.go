@@ -146,6 +146,18 @@ type Snapshot struct {
 	Failure []byte       // JSON of the Error that failed Record.Prompt; nil unless failed
 }
 
+// Info returns the public description of the session.
+func (s Snapshot) Info() SessionInfo {
+	r := s.Record
+	return SessionInfo{
+		ID: r.ID, Agent: r.Spec.Agent, Cwd: r.Spec.Cwd, AdditionalDirectories: r.Spec.AdditionalDirectories,
+		State: r.State, Prompt: r.Prompt, Error: s.Failure,
+		LatestSequence: r.Latest, OldestRetainedSequence: r.OldestRetained,
+		RetainedEvents: r.RetainedEvents, RetainedBytes: r.RetainedBytes,
+		Title: r.Title, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt,
+	}
+}
+
 // SessionInfo is the public description of a session (S11.1). It carries no
 // environment and no MCP server: those hold secrets.
 type SessionInfo struct {

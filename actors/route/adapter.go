@@ -59,7 +59,6 @@ func Processes(guard, base []string, maxLine int64) Launcher {
 
 // Patience with an adapter (S13).
 var (
-	startPatience = adapters.Patience{Silence: 60 * time.Second, Max: 10 * time.Minute}
 	closePatience = adapters.Patience{Silence: 2 * time.Second, Max: 5 * time.Second}
 )
 

@@ -198,7 +198,7 @@ func (l *lifeline) try(ctx context.Context, client Adapter, step restore.Step) (
 }
 
 func (l *lifeline) request(ctx context.Context, client Adapter, method string, params []byte) (jsonrpc.Response, error) {
-	answer, err := client.Request(ctx, method, params, startPatience)
+	answer, err := client.Request(ctx, method, params, l.setup.Patience)
 	if err != nil && ctx.Err() != nil {
 		return answer, kernel.Stopping()
 	}
@@ -267,7 +267,7 @@ func (l *lifeline) message(m jsonrpc.Message) {
 }
 
 func (l *lifeline) diagnostic(d jsonrpc.Diagnostic) {
-	l.log.Warn("line of the agent skipped or mended", zap.String("kind", d.Kind.String()), zap.Int64("bytes", d.Bytes))
+	l.log.Debug("line of the agent skipped or mended", zap.String("kind", d.Kind.String()), zap.Int64("bytes", d.Bytes))
 	if l.setup.Diagnostic != nil {
 		l.setup.Diagnostic(l.record.ID, d)
 	}

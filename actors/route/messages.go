@@ -1,6 +1,7 @@
 package route
 
 import (
+	"agentos/adapters"
 	"agentos/protocol"
 	"agentos/protocol/jsonrpc"
 	"agentos/sessions"
@@ -9,6 +10,9 @@ import (
 // Setup is what the routes of a node have in common.
 type Setup struct {
 	Launch Launcher
+	// Patience with an adapter that is coming up: with initialize, and with
+	// having its session (S13).
+	Patience adapters.Patience
 	// ClientName and ClientVersion introduce the runtime to adapters.
 	ClientName, ClientVersion string
 	// Diagnostic hears of adapter output that had to be skipped or mended; it

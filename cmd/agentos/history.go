@@ -136,7 +136,7 @@ func (h *history) page(events []protocol.Event) {
 // state says what cannot be seen in the events: why the session failed, and that
 // there is nothing.
 func (h *history) state(ctx context.Context, at core.Page, to protocol.Sequence) error {
-	info, err := findSession(ctx, h.vm, h.id)
+	info, err := h.vm.Session(ctx, h.id)
 	if err != nil {
 		return err
 	}
@@ -152,23 +152,4 @@ func (h *history) state(ctx context.Context, at core.Page, to protocol.Sequence)
 		fmt.Fprintf(h.app.out, "%s\n", indented(text))
 	}
 	return nil
-}
-
-// findSession looks a session up in the list.
-func findSession(ctx context.Context, vm *actors.VM, id protocol.SessionID) (protocol.SessionInfo, error) {
-	for cursor := ""; ; {
-		list, next, err := vm.Sessions(ctx, cursor, sessionPage)
-		if err != nil {
-			return protocol.SessionInfo{}, err
-		}
-		for _, s := range list {
-			if s.ID == id {
-				return s, nil
-			}
-		}
-		if next == "" {
-			return protocol.SessionInfo{ID: id}, nil
-		}
-		cursor = next
-	}
 }

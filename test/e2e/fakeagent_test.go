@@ -45,7 +45,7 @@ func runFakeAgent(steps []string) int {
 			}
 			result = `{"stopReason":"end_turn"}`
 		}
-		if request.ID != nil {
+		if request.ID != nil && request.Method != "" {
 			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", request.ID, result)
 		}
 	}
