@@ -93,6 +93,10 @@ func faultyRun(t *testing.T, fault faultdb.Fault) {
 	r.agents.mu.Unlock()
 	r.mustPrompt("and after a restart")
 	r.check()
+	if err := r.node.Close(context.Background()); err != nil {
+		t.Errorf("close: %v", err)
+	}
+	r.host.rested(t)
 }
 
 // promptUntilItWorks shows that the VM heals by itself. The prompts differ, so

@@ -183,12 +183,46 @@ func (p *pipeAdapter) Stop(g adapters.Grace) error {
 	return nil
 }
 
+// host counts what keeps a VM awake.
+type host struct {
+	mu    sync.Mutex
+	holds map[string]int
+	seen  int
+}
+
+func (h *host) Hold(_ string, reason string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.holds[reason]++
+	h.seen++
+}
+
+func (h *host) Release(_ string, reason string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.holds[reason]--; h.holds[reason] == 0 {
+		delete(h.holds, reason)
+	}
+}
+
+// rested fails the test if anything still keeps the VM awake, or was released
+// more often than held.
+func (h *host) rested(tb testing.TB) {
+	tb.Helper()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(h.holds) != 0 || h.seen == 0 {
+		tb.Errorf("holds = %v of %d; want every one released", h.holds, h.seen)
+	}
+}
+
 // rig is one node with one VM on a database that outlives both.
 type rig struct {
 	tb     testing.TB
 	source persistence.Source
 	agents *agents
 	logs   *observer.ObservedLogs
+	host   *host
 	config actors.Config
 	node   *actors.Node
 	vm     *actors.VM
@@ -211,7 +245,7 @@ func newRig(tb testing.TB, opts ...func(*rig)) *rig {
 		}
 	})
 	obs, logs := observer.New(zap.DebugLevel)
-	r := &rig{tb: tb, source: mem, agents: newAgents(tb), logs: logs}
+	r := &rig{tb: tb, source: mem, agents: newAgents(tb), logs: logs, host: &host{holds: map[string]int{}}}
 	r.config = actors.Config{
 		Sources: func(d protocol.Descriptor) (persistence.Source, error) {
 			if d.SQLiteFile == "/memory" {
@@ -222,6 +256,7 @@ func newRig(tb testing.TB, opts ...func(*rig)) *rig {
 		Adapters: func(ctx context.Context, rec protocol.Record, h actors.Hooks) (actors.Adapter, error) {
 			return r.agents.launch(ctx, rec, h)
 		},
+		Host:       r.host,
 		Log:        zap.New(obs),
 		ClientName: "test", ClientVersion: "0",
 	}

@@ -40,7 +40,9 @@ type sessionActor struct {
 
 	routes    map[sessions.Route]*actor.PID
 	lastRoute sessions.Route
-	kept      *keptRoute // over a reload
+	kept      *keptRoute                 // over a reload
+	next      *sessions.StartRoute       // waits for the route before it to be gone
+	held      map[protocol.PromptID]bool // what keeps the VM awake
 
 	timer *time.Timer
 	gen   int
@@ -59,6 +61,7 @@ func (a *sessionActor) Receive(c actor.Context) {
 	case *actor.Started:
 		a.waiters = map[sessions.Token]func(sessions.Reply){}
 		a.routes = map[sessions.Route]*actor.PID{}
+		a.held = map[protocol.PromptID]bool{}
 		a.reload(c)
 	case store.Loaded:
 		a.loaded(c, m)
@@ -218,6 +221,7 @@ func (a *sessionActor) leave() {
 	}
 	a.refuseOrphans(err)
 	a.out.reset()
+	a.releaseAll()
 	for _, m := range a.early {
 		kernel.Refuse(m)
 	}

@@ -45,6 +45,7 @@ func (a *sessionActor) flush(c actor.Context, g route.Grant) {
 		}
 	}
 	g.Release()
+	a.startRoute(c)
 	a.arm(c, rd.Timer)
 }
 
@@ -97,6 +98,7 @@ func (a *sessionActor) rest(c actor.Context, err *protocol.Error) {
 	a.machine, a.resting, a.healing = nil, true, 0
 	a.epoch = a.env.NextEpoch()
 	a.refuseOrphans(err)
+	a.releaseAll()
 	for _, m := range a.early {
 		if req, ok := m.(kernel.Request); ok {
 			req.Refuse(err)
@@ -138,6 +140,7 @@ func (a *sessionActor) loaded(c actor.Context, m store.Loaded) {
 	}
 	a.adopt(c)
 	a.healed(c)
+	a.flush(c, route.Grant{}) // what an adopted route is may not have been stored
 }
 
 // settle ends what a lost runtime, or a refused commit, has left running.
@@ -159,6 +162,7 @@ func (a *sessionActor) healed(c actor.Context) {
 	a.healing = 0
 	if a.cause != nil {
 		a.refuseOrphans(a.cause)
+		a.releaseAll() // their turns are over
 		a.cause = nil
 	}
 	c.Send(c.Parent(), settled{a.id})

@@ -8,6 +8,7 @@ import (
 	"agentos/actors/feed"
 	"agentos/actors/kernel"
 	"agentos/actors/route"
+	"agentos/protocol"
 	"agentos/sessions"
 )
 
@@ -23,7 +24,7 @@ func (a *sessionActor) carry(c actor.Context, e sessions.Effect) {
 	case sessions.Reply:
 		a.reply(e)
 	case sessions.StartRoute:
-		a.startRoute(c, e)
+		a.next, a.lastRoute = &e, e.Route // flush starts it
 	case sessions.StopRoute:
 		a.tell(c, e.Route, route.Stop{})
 	case sessions.Dispatch:
@@ -35,13 +36,29 @@ func (a *sessionActor) carry(c actor.Context, e sessions.Effect) {
 	case sessions.AnswerCall:
 		a.tell(c, e.Route, route.Answer{AnswerCall: e})
 	case sessions.Hold:
+		a.held[e.Prompt] = true
 		a.env.host.Hold(a.vm, string(e.Prompt))
 	case sessions.Release:
-		a.env.host.Release(a.vm, string(e.Prompt))
+		a.release(e.Prompt)
 	case sessions.Note:
 		a.log().Info(e.Text)
 	default:
 		panic(fmt.Sprintf("session: unknown effect %T", e))
+	}
+}
+
+// release ends a hold, once. The holds of turns that a refused commit took along
+// have no Release of their own.
+func (a *sessionActor) release(id protocol.PromptID) {
+	if a.held[id] {
+		delete(a.held, id)
+		a.env.host.Release(a.vm, string(id))
+	}
+}
+
+func (a *sessionActor) releaseAll() {
+	for id := range a.held {
+		a.release(id)
 	}
 }
 
@@ -50,16 +67,28 @@ func (a *sessionActor) carry(c actor.Context, e sessions.Effect) {
 func (a *sessionActor) tell(c actor.Context, n sessions.Route, m any) {
 	if pid := a.routes[n]; pid != nil {
 		c.Send(pid, m)
+		return
+	}
+	if _, stop := m.(route.Stop); stop && a.next != nil && a.next.Route == n {
+		a.next = nil
+		c.Send(c.Self(), route.Down{Route: n, Cause: kernel.Stopping()})
 	}
 }
 
-func (a *sessionActor) startRoute(c actor.Context, e sessions.StartRoute) {
+// startRoute brings an adapter up once the one before is gone: two processes on
+// one adapter session would spoil each other's files.
+func (a *sessionActor) startRoute(c actor.Context) {
+	if a.next == nil || len(a.routes) > 0 {
+		return
+	}
+	e := *a.next
+	a.next = nil
 	r := route.New(&a.env.Env, a.env.routes, a.vm, e.Route, e.Record)
 	a.routes[e.Route] = c.Spawn(a.env.Props(func() actor.Actor { return r }, kernel.StopFailed))
-	a.lastRoute = e.Route
 }
 
 func (a *sessionActor) stopRoutes(c actor.Context) {
+	a.next = nil
 	for n := range a.routes {
 		a.tell(c, n, route.Stop{})
 	}

@@ -318,6 +318,40 @@ func chunkText(t *testing.T, payload []byte) string {
 	return messageText(&protocol.Message{Content: [][]byte{contentOf(payload)}})
 }
 
+func TestCancel_S9_2_TheNextAgentWaitsForTheOneThatWasStopped(t *testing.T) {
+	r := newRig(t).start()
+	most := 0
+	launch := r.agents.launch
+	r.config.Adapters = func(ctx context.Context, rec protocol.Record, h actors.Hooks) (actors.Adapter, error) {
+		running, _ := r.agents.counts()
+		most = max(most, running)
+		return launch(ctx, rec, h)
+	}
+	r.restart()
+	for range 3 {
+		w := r.watch("main", 0)
+		errs := make(chan error, 1)
+		go func() {
+			_, err := r.prompt("[[slow 1000 20]]")
+			errs <- err
+		}()
+		w.until(t, "delta", func(i feed.Item) bool { return i.Delta != nil })
+		unloaded := make(chan error, 1)
+		go func() { unloaded <- r.vm.Unload(r.ctx(), "main") }()
+		if err := <-errs; protocol.CodeOf(err) != protocol.CodePromptInterrupted {
+			t.Errorf("prompt: %v; want prompt_interrupted", err)
+		}
+		r.mustPrompt("at once")
+		if err := <-unloaded; err != nil {
+			t.Errorf("unload: %v", err)
+		}
+	}
+	if most != 0 {
+		t.Errorf("an agent was started beside %d others of its session", most)
+	}
+	r.check()
+}
+
 func TestBringUp_BadAgents(t *testing.T) {
 	for name, c := range map[string]struct {
 		flags []string

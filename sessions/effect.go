@@ -77,7 +77,9 @@ type (
 	}
 	// Hold keeps the VM awake, from reservation to the terminal commit (S13).
 	Hold struct{ Prompt protocol.PromptID }
-	// Release ends the Hold of the same prompt.
+	// Release ends the Hold of the same prompt. It follows from the machine that
+	// held or from the Settle of its successor; what was held for a prompt that
+	// was never stored is the owner's to release when it starts over from Replay.
 	Release struct{ Prompt protocol.PromptID }
 	// Note is a line for the log. It holds no payload.
 	Note struct{ Text string }

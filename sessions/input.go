@@ -71,8 +71,8 @@ type (
 		Binding Binding
 		At      protocol.TimeMS
 	}
-	// RouteDown reports that a route has ended, whether it was ever up or not.
-	// Nothing else comes from it.
+	// RouteDown reports that a route has ended, whether it was ever up or not, and
+	// why: Cause is never nil. Nothing else comes from it.
 	RouteDown struct {
 		Route Route
 		Cause *protocol.Error

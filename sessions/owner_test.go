@@ -2,6 +2,7 @@ package sessions_test
 
 import (
 	"fmt"
+	"reflect"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -70,7 +71,7 @@ func (o *owner) step(in sessions.Input) *protocol.Error {
 		o.t.Fatalf("%T: %v, and %v of a machine that was told the same", in, err, other)
 	}
 	if err != nil {
-		if diff := cmp.Diff(before, o.machine.Snapshot()); diff != "" {
+		if diff := different(before, o.machine.Snapshot()); diff != "" {
 			o.t.Fatalf("%T was refused and changed the machine:\n%s", in, diff)
 		}
 	}
@@ -81,7 +82,7 @@ func (o *owner) step(in sessions.Input) *protocol.Error {
 func (o *owner) flush() {
 	o.t.Helper()
 	rd := o.machine.Ready()
-	if diff := cmp.Diff(withoutRuns(rd), withoutRuns(o.shadow.Ready()), cmpopts.EquateEmpty()); diff != "" {
+	if diff := different(withoutRuns(rd), withoutRuns(o.shadow.Ready())); diff != "" {
 		o.t.Fatalf("two machines that were told the same want different things:\n%s", diff)
 	}
 	if again := o.machine.Ready(); !again.Empty() || again.Timer != rd.Timer {
@@ -140,7 +141,7 @@ func (o *owner) commit() {
 		o.t.Fatalf("store batch of %d changes: %v", len(s.batch.Changes), err)
 	}
 	if len(o.flight) == 0 {
-		if diff := cmp.Diff(o.stored.snapshot(), o.machine.Snapshot()); diff != "" {
+		if diff := different(o.stored.snapshot(), o.machine.Snapshot()); diff != "" {
 			o.t.Fatalf("the machine believes what is not stored (-stored +machine):\n%s", diff)
 		}
 	}
@@ -192,7 +193,7 @@ func (o *owner) reload() {
 	}
 	snap := o.stored.snapshot()
 	o.begin(func(c sessions.Config) *sessions.Session { return sessions.Replay(snap, c) })
-	if diff := cmp.Diff(snap, o.machine.Snapshot()); diff != "" {
+	if diff := different(snap, o.machine.Snapshot()); diff != "" {
 		o.t.Fatalf("replay is not what is stored (-stored +machine):\n%s", diff)
 	}
 	if rd := o.machine.Ready(); !rd.Empty() || rd.Timer != 0 {
@@ -218,6 +219,14 @@ func (o *owner) dispatch(id protocol.PromptID) bool {
 		o.t.Fatalf("dispatch of %s: %t, and %t of a machine that was told the same", id, may, other)
 	}
 	return may
+}
+
+// different is cmp.Diff, quick where there is nothing to show.
+func different(want, got any) string {
+	if reflect.DeepEqual(want, got) {
+		return ""
+	}
+	return cmp.Diff(want, got, cmpopts.EquateEmpty())
 }
 
 // withoutRuns returns rd without the names of runs, which no two machines

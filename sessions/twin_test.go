@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/google/go-cmp/cmp"
-
 	"agentos/protocol"
 )
 
@@ -36,7 +34,7 @@ func (w *twin) store(b protocol.Batch) error {
 			return err
 		}
 	}
-	if diff := cmp.Diff(w.record(), b.Row); diff != "" {
+	if diff := different(w.record(), b.Row); diff != "" {
 		return fmt.Errorf("row is not what the changes say (-changes +row):\n%s", diff)
 	}
 	return w.check()

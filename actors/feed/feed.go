@@ -99,17 +99,16 @@ type Feed struct {
 	maxItems int
 	maxBytes int
 
-	mu     sync.Mutex
-	ring   []Item
-	first  int64
-	bytes  int
-	soft   int64         // deltas and states published
-	lost   int64         // those of them that have left the ring
-	state  Item          // the newest state, at index stateAt; meaningful if that is >= 0
-	wake   chan struct{} // closed and replaced by each publish
-	closed bool
-
-	stateAt int64
+	mu      sync.Mutex
+	ring    []Item
+	first   int64
+	bytes   int
+	wake    chan struct{} // closed and replaced by each publish
+	closed  bool
+	soft    int64          // deltas and states published
+	lost    int64          // those of them that have left the ring
+	state   Item           // the newest state, if stateAt is not -1
+	stateAt int64          // its index
 	run     protocol.RunID // of the newest delta, "" when its event was published
 	runAt   int64          // index of its first delta
 }

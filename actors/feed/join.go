@@ -24,7 +24,7 @@ func (s *Subscription) join() *Item {
 		if item.behind() > s.last || item.Event != nil && item.Event.Sequence > s.last {
 			break
 		}
-		if item.Delta == nil || item.Delta.Run != f.run {
+		if item.Delta == nil { // since runAt there is no other run
 			continue
 		}
 		u, err := acp.ParseUpdate(item.Delta.Payload)

@@ -101,7 +101,7 @@ func (t *Turn) Output(n int) int64 {
 // message, after which the agent's message starts anew (S6.6).
 func (t *Turn) Said(e protocol.Event, id protocol.MessageID) {
 	t.message = append(t.message, e)
-	if id != "" && id == t.Before {
+	if id == t.Before {
 		t.earlier = id
 	}
 }

@@ -172,7 +172,7 @@ func group(size int) func(*trial) {
 		rig := t.startStore(path, ours)
 		twinPath, epoch := t.create("bare", twin, 0)
 		bare := t.openBare(twinPath, epoch)
-		each := t.either(8192/max(size, 128), 2) // events of a session in a round
+		each := t.either(max(16, min(64, 2048/size)), 2) // events of a session in a round
 
 		m := t.rounds(t.either(max(1, 1000/(size*each)), 0),
 			func() time.Duration { return clock(func() { rig.run(each) }) },

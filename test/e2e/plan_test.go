@@ -39,7 +39,9 @@ func newPlan(seed, life uint64, moment int) plan {
 	for range rng.IntN(4) {
 		word, n := p.directive(rng)
 		words = append(words, word)
-		lines += n
+		if lines += n; word == askWord {
+			break // the turn ends there
+		}
 	}
 	p.text = strings.Join(words, " ")
 	if rng.IntN(2) == 0 {
@@ -52,6 +54,8 @@ func newPlan(seed, life uint64, moment int) plan {
 	p.part = rng.Float64() * 1.2
 	return p
 }
+
+const askWord = "[[ask]]"
 
 // directive draws one and returns it with the number of lines it makes, about.
 func (p *plan) directive(rng *rand.Rand) (word string, lines int) {
@@ -74,6 +78,6 @@ func (p *plan) directive(rng *rand.Rand) (word string, lines int) {
 		return fmt.Sprintf("[[big %d]]", 1+rng.IntN(300_000)), 2
 	default:
 		// Nobody is there to be asked: the turn ends as permission_required.
-		return "[[ask]]", 4
+		return askWord, 4
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,11 +16,12 @@ const leftGrace = 20 * time.Second
 
 // Home is a person with a home directory and the agentos binary.
 type Home struct {
-	Dir    string // everything below it belongs to the test
-	Work   string // the current directory of every command
-	DB     string // the database of the default VM
-	Agent  string // where the scripted agent keeps its private sessions
-	Env    []string
+	Dir   string   // HOME; everything below it belongs to the test
+	Work  string   // the current directory of every command
+	DB    string   // the database of the default VM
+	Agent string   // where the scripted agent keeps its private sessions
+	Env   []string // of every command, whole
+
 	binary string
 }
 
@@ -28,17 +30,19 @@ type Home struct {
 func NewHome(tb testing.TB, binary string) *Home {
 	tb.Helper()
 	dir := tb.TempDir()
+	return NewHomeIn(tb, binary, dir, []string{"HOME=" + dir, "PATH=" + os.Getenv("PATH"), "LANG=C.UTF-8"})
+}
+
+// NewHomeIn makes the directory dir, which env has as HOME, such a home.
+func NewHomeIn(tb testing.TB, binary, dir string, env []string) *Home {
+	tb.Helper()
 	data := filepath.Join(dir, "data")
 	h := &Home{
 		Dir: dir, Work: filepath.Join(dir, "work"), Agent: filepath.Join(dir, "agent"),
 		DB:     filepath.Join(data, "vms", "default", "vm.db"),
 		binary: binary,
 	}
-	h.Env = []string{
-		"HOME=" + dir, "PATH=" + os.Getenv("PATH"), "LANG=C.UTF-8",
-		"AGENTOS_DATA=" + data, "AGENTOS_SCRIPTED_DIR=" + h.Agent,
-		quick,
-	}
+	h.Env = append(slices.Clone(env), "AGENTOS_DATA="+data, "AGENTOS_SCRIPTED_DIR="+h.Agent, quick)
 	if err := os.Mkdir(h.Work, 0o700); err != nil {
 		tb.Fatal(err)
 	}
@@ -62,6 +66,9 @@ func (h *Home) Quick() []string {
 	}
 	return nil
 }
+
+// Processes are the command lines of the processes of this home that live now.
+func (h *Home) Processes() []string { return texts(h.processes()) }
 
 // AwaitNone waits until no process of this home is left, and fails the test if
 // there still is one after a time that is long enough for every guard.
