@@ -176,11 +176,13 @@ func (s *Actor) writeGroup(batches []protocol.Batch) (m written) {
 	return m
 }
 
-// written delivers the fate of every batch of the group, refuses what is queued
-// behind a refused one, and goes on.
+// written learns the fate of every batch of the group. The next group is on its
+// way before the fates are: whoever waits on this one and the disk work at the
+// same time.
 func (s *Actor) written(c actor.Context, m written) {
 	group := s.inflight
 	s.inflight = nil
+	fates := make([]Stored, 0, len(group))
 	for i, item := range group {
 		err := Unknown
 		if m.fates != nil {
@@ -189,19 +191,27 @@ func (s *Actor) written(c actor.Context, m written) {
 		if l := s.lanes[item.Batch.Session]; err != nil && l != nil && l.epoch == item.Epoch {
 			l.broken = true
 		}
-		c.Send(item.ReplyTo, Stored{item.Epoch, item.Number, err})
+		fates = append(fates, Stored{item.Epoch, item.Number, err})
 	}
-	s.refuseBroken(c)
-	if protocol.CodeOf(m.fatal) == protocol.CodeVMFenced {
+	behind := s.takeBroken()
+	if m.fatal == nil {
+		s.kick(c)
+	}
+	for i, item := range group {
+		c.Send(item.ReplyTo, fates[i])
+	}
+	for _, item := range behind {
+		c.Send(item.ReplyTo, Stored{item.Epoch, item.Number, errGap(item.Batch.Session)})
+	}
+	switch {
+	case protocol.CodeOf(m.fatal) == protocol.CodeVMFenced:
 		s.fence(c, protocol.AsError(m.fatal, ""))
-		return
-	}
-	if m.fatal != nil {
+	case m.fatal != nil:
 		s.env.Log.Error("database lost", zap.Error(m.fatal))
 		panic(kernel.Meant{Cause: m.fatal}) // the VM restarts with everything in it
+	case s.inflight == nil:
+		s.rest(c)
 	}
-	s.kick(c)
-	s.rest(c)
 }
 
 // fence ends this process's use of the VM: somebody else owns it now, and taking
@@ -216,17 +226,19 @@ func (s *Actor) fence(c actor.Context, err *protocol.Error) {
 	s.kick(c) // answers drains
 }
 
-func (s *Actor) refuseBroken(c actor.Context) {
+// takeBroken takes the commits that stand behind a refused one out of the queue.
+func (s *Actor) takeBroken() (behind []Commit) {
 	keep := s.queue[:0]
 	for _, m := range s.queue {
 		if l := s.lanes[m.Batch.Session]; l.broken && l.epoch == m.Epoch {
-			c.Send(m.ReplyTo, Stored{m.Epoch, m.Number, errGap(m.Batch.Session)})
+			behind = append(behind, m)
 			continue
 		}
 		keep = append(keep, m)
 	}
 	clear(s.queue[len(keep):])
 	s.queue = keep
+	return behind
 }
 
 func (s *Actor) load(c actor.Context, m Load) {
