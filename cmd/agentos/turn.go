@@ -69,13 +69,13 @@ func (t *turn) run(p actors.Prompt) error {
 	if err == nil {
 		t.summary(answer)
 	}
-	if note := r.skipped.String(); note != "" {
-		t.note(note)
-	}
 	if t.blind != nil {
 		t.note("the rest of the turn could not be shown (" + t.blind.Error() + "); agentos history has it")
 	}
 	err = t.close(r, err)
+	if note := r.skipped.String(); note != "" { // the counts are complete when the agent has ended
+		t.note(note)
+	}
 	if t.stopped {
 		return interrupted{err}
 	}

@@ -60,7 +60,8 @@ type Diagnostic struct {
 
 // reported reports whether the n-th diagnostic of a kind is passed on: an agent
 // that prints a million log lines must not fill somebody's log. The counts in
-// Stats are complete.
+// Stats are complete, and so is the last diagnostic of each kind: the end of the
+// stream brings one more if the last line brought none.
 func reported(n int64) bool { return n <= 8 || n&(n-1) == 0 }
 
 // Stats are counters since New.

@@ -32,7 +32,8 @@ type Options struct {
 	// a log line that expects no answer.
 	AnswerJunk bool
 	// OnDiagnostic hears of lines that something was wrong with: of each kind
-	// the first eight and then every one whose count is a power of two.
+	// the first eight and then every one whose count is a power of two, and at
+	// the end of the stream how many there were, if that was not the last count.
 	OnDiagnostic func(Diagnostic)
 	// OnActivity is called after every read that gave bytes, be they half a line
 	// or junk: a sign of life for time limits on silence.

@@ -26,6 +26,7 @@ func (p *Peer) read() {
 			err = ErrClosed
 		}
 		if err != nil {
+			p.sumUp()
 			p.endReading(err)
 			return
 		}
@@ -235,5 +236,15 @@ func (p *Peer) report(d Diagnostic) {
 	d.Count = p.counts.diagnostics[d.Kind].Add(1)
 	if p.opts.OnDiagnostic != nil && reported(d.Count) {
 		p.opts.OnDiagnostic(d)
+	}
+}
+
+// sumUp reports the counts that were not passed on with their last line.
+func (p *Peer) sumUp() {
+	for kind := range DiagnosticKind(diagnosticKinds) {
+		n := p.counts.diagnostics[kind].Load()
+		if p.opts.OnDiagnostic != nil && !reported(n) {
+			p.opts.OnDiagnostic(Diagnostic{Kind: kind, Count: n, Detail: "in all"})
+		}
 	}
 }

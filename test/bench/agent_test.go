@@ -28,8 +28,13 @@ type direct struct {
 	id      int
 }
 
+// hurry keeps a test binary built with -race from taking a second to exit.
+var hurry = map[string]string{"GORACE": "atexit_sleep_ms=0"}
+
 // agentEnv is the environment of an agent that keeps its sessions in dir.
-func agentEnv(dir string) []string { return append(os.Environ(), "AGENTOS_SCRIPTED_DIR="+dir) }
+func agentEnv(dir string) []string {
+	return append(os.Environ(), "AGENTOS_SCRIPTED_DIR="+dir, "GORACE="+hurry["GORACE"])
+}
 
 // startDirect starts an agent and opens a session. It ends with the trial.
 func (t *trial) startDirect() *direct {
@@ -147,7 +152,7 @@ func (m *machine) take() []shape {
 func (m *machine) prompt(text string) {
 	answer, err := m.vm.Prompt(context.Background(), actors.Prompt{
 		Session: "main", Content: []byte(content(text)),
-		Open: &actors.OpenSession{Session: "main", Spec: protocol.Spec{Agent: "scripted", Cwd: "/", Policy: protocol.PolicyAsk}},
+		Open: &actors.OpenSession{Session: "main", Spec: protocol.Spec{Agent: "scripted", Cwd: "/", Policy: protocol.PolicyAsk, Env: hurry}},
 	})
 	m.trial.must(err)
 	if answer.StopReason != "end_turn" {

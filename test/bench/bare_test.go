@@ -186,17 +186,17 @@ func (b *bare) appendEach(list []*author) {
 	b.tx(func() {
 		for _, a := range list {
 			before := a.row.Latest
-			b.add(a, string(payload))
+			b.add(a, payload)
 			b.advance(a, before)
 		}
 	})
 }
 
 // add stores one event.
-func (b *bare) add(a *author, payload string) {
-	e := a.event()
+func (b *bare) add(a *author, payload []byte) {
+	e := a.event(payload)
 	b.event.exec(string(a.row.ID), int64(e.Sequence), int64(e.At), int64(e.ACP), string(e.Kind), nil,
-		payload, int64(len(payload)), nil, nil, int64(0))
+		string(payload), int64(len(payload)), nil, nil, int64(0))
 }
 
 // advance stores the author's row, if it is where it was.
@@ -223,7 +223,7 @@ func (b *bare) turn(a *author, commits []shape) {
 				b.totals.hit()
 			}
 			for _, payload := range c.events {
-				b.add(a, payload)
+				b.add(a, []byte(payload))
 			}
 			if c.result != "" {
 				b.end.hit(c.result, int64(a.row.Latest), int64(a.row.LastAt), string(a.row.ID), string(a.row.Prompt))

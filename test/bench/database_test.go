@@ -61,14 +61,14 @@ func (a *author) append(n int) protocol.Batch {
 		Base: protocol.Base{Exists: true, Latest: a.row.Latest, State: a.row.State},
 	}
 	for i := range b.Changes {
-		b.Changes[i] = protocol.EventAppended{Event: a.event()}
+		b.Changes[i] = protocol.EventAppended{Event: a.event(payload)}
 	}
 	b.Row = a.row
 	return b
 }
 
 // event is the next event; the row counts it.
-func (a *author) event() protocol.Event {
+func (a *author) event(payload []byte) protocol.Event {
 	a.row.Latest++
 	a.row.RetainedEvents++
 	a.row.RetainedBytes += int64(len(payload))

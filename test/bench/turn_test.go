@@ -20,6 +20,7 @@ func turn(prompt string) func(*trial) {
 		for !commits[0].accepts { // before its session there is nothing to compare
 			commits = commits[1:]
 		}
+		bare.turn(twin[0], commits)
 		turns, stored := 0, 0
 		took := t.rounds(t.either(200, 0),
 			func() time.Duration {
@@ -31,6 +32,9 @@ func turn(prompt string) func(*trial) {
 			func() time.Duration { return clock(func() { agent.prompt(prompt) }) },
 			func() time.Duration { return clock(func() { bare.turn(twin[0], commits) }) },
 		)
+		if a, b := t.holds(m.path), t.holds(twinPath); a.events != b.events || a.latest != b.latest {
+			t.Fatalf("the runtime's database holds %v, the bare driver's %v", a, b)
+		}
 		least := took[1].plus(took[2])
 		t.report(took[0].over(least), "x-direct+bare")
 		t.report(1.5, "x-max")

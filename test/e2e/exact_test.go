@@ -62,6 +62,7 @@ var exact = []struct {
 // stderr counts them.
 var broken = []struct{ name, line, counted string }{
 	{"a log line", "Starting up...\n", "not JSON"},
+	{"many log lines", strings.Repeat("info: still here\n", 100), ""}, // counted below
 	{"half a line", notification(chunk("half", "half"))[:70] + "\n", "not JSON"},
 	{"an end of a line", `"}}}` + "\n", "not JSON"},
 	{"null", "null\n", "no JSON-RPC message"},
@@ -83,7 +84,7 @@ var broken = []struct{ name, line, counted string }{
 func TestS4_PayloadsAreExact(t *testing.T) {
 	t.Parallel()
 	var wire strings.Builder
-	counts := map[string]int{"with broken UTF-8 (mended)": 1}
+	counts := map[string]int{"with broken UTF-8 (mended)": 1, "not JSON": 100}
 	for i := range max(len(exact), len(broken)) {
 		if i < len(broken) {
 			wire.WriteString(broken[i].line)
@@ -99,7 +100,7 @@ func TestS4_PayloadsAreExact(t *testing.T) {
 		t.Fatalf("prompt = %d: %s", out.Code, out.Stderr)
 	}
 	for what, n := range counts {
-		if what != "" && !strings.Contains(out.Stderr, fmt.Sprintf("%d %s", n, what)) {
+		if what != "" && !strings.Contains(out.Stderr, fmt.Sprintf(" %d %s", n, what)) {
 			t.Errorf("stderr does not count %d %s:\n%s", n, what, out.Stderr)
 		}
 	}

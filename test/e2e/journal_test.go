@@ -49,6 +49,20 @@ func journal(t *testing.T, dir string) []seen {
 	return all
 }
 
+// journalBytes is how much the agent has written so far.
+func journalBytes(dir string) (n int64) {
+	files, err := os.ReadDir(dir)
+	if err != nil {
+		return 0 // it has not begun to write
+	}
+	for _, f := range files {
+		if info, err := f.Info(); err == nil {
+			n += info.Size()
+		}
+	}
+	return n
+}
+
 // times counts how often the agent was told a text.
 func times(all []seen, text string) int {
 	n := 0

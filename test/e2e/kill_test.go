@@ -98,6 +98,9 @@ func liveAndDie(t *testing.T, seed, n uint64) (hits []outcome) {
 		binary = program.RacingBinary()
 	}
 	l := newLife(t, binary)
+	if n%2 == 0 {
+		l.agent = familyAgent(l.home)
+	}
 	for moment, kills := 0, 0; kills < momentsOfALife && moment < 3*momentsOfALife; moment++ {
 		p := newPlan(seed, n, moment)
 		ok := t.Run(fmt.Sprint(moment), func(t *testing.T) {
@@ -117,17 +120,18 @@ func liveAndDie(t *testing.T, seed, n uint64) (hits []outcome) {
 	return hits
 }
 
+// familyAgent is the command of a scripted agent with children, one of which has
+// left its group and session: what it starts has to end with it.
+func familyAgent(home *program.Home) []string {
+	return []string{"--env", "AGENTOS_SCRIPTED_DIR=" + home.Agent, "--", "sh", "-c",
+		`sleep 1000 & setsid sleep 1000 & exec "$0" adapter scripted`, home.Binary}
+}
+
 // die is one moment: a prompt, the kill, and a look at what is left.
 func (l *life) die(t *testing.T, p plan) outcome {
 	t.Helper()
-	out, last := l.prompt(t, p.text, p.each, func(r *program.Run) func() {
-		if p.line > 0 {
-			return func() {}
-		}
-		usual := l.usual + p.pauses
-		timer := time.AfterFunc(time.Duration(p.part*float64(usual)), r.Kill)
-		return func() { timer.Stop() }
-	})
+	told := journalBytes(l.home.Agent)
+	out, last := l.prompt(t, p.text, p.each, func(r *program.Run) func() { return l.shoot(p, r, told) })
 	if out.Code > 0 && (last.Error == nil || last.Error.Code != "permission_required") {
 		t.Fatalf("it was not killed, and ended with %d: %s", out.Code, out.Stderr)
 	}
@@ -135,6 +139,12 @@ func (l *life) die(t *testing.T, p plan) outcome {
 		l.home.AwaitNone(t)
 	}
 	open := l.openTurn(t)
+	if p.recovery > 0 {
+		r := l.home.Start(t, nil, "sessions", "--json")
+		timer := time.AfterFunc(p.recovery, r.Kill)
+		r.Wait(t)
+		timer.Stop()
+	}
 	turns := l.look(t)
 	var mine *turnRow
 	for i, row := range turns {
@@ -158,13 +168,45 @@ func (l *life) die(t *testing.T, p plan) outcome {
 
 // each kills behind the line that the plan names.
 func (p plan) each(r *program.Run, n int, _ []byte) {
-	switch {
-	case n != p.line:
-	case p.delay == 0:
-		r.Kill()
-	default:
-		time.AfterFunc(p.delay, r.Kill)
+	if p.aim == afterLine && n == p.line {
+		p.kill(r)
 	}
+}
+
+// kill kills the runtime after the delay.
+func (p plan) kill(r *program.Run) {
+	if p.delay == 0 {
+		r.Kill()
+		return
+	}
+	time.AfterFunc(p.delay, r.Kill) // it may have ended by then
+}
+
+// shoot kills the runtime when time says so, or when the agent has written more
+// than so many bytes. The function it returns waits until nothing of that goes on.
+func (l *life) shoot(p plan, r *program.Run, told int64) (done func()) {
+	switch p.aim {
+	case afterTime:
+		timer := time.AfterFunc(time.Duration(p.part*float64(l.usual+p.pauses)), r.Kill)
+		return func() { timer.Stop() }
+	case whenTold:
+		ended, gone := make(chan struct{}), make(chan struct{})
+		go func() { // ended and awaited by done
+			defer close(gone)
+			tick := time.NewTicker(100 * time.Microsecond)
+			defer tick.Stop()
+			for journalBytes(l.home.Agent) == told {
+				select {
+				case <-tick.C:
+				case <-ended:
+					return
+				}
+			}
+			p.kill(r)
+		}()
+		return func() { close(ended); <-gone }
+	}
+	return func() {}
 }
 
 // compareLastWord holds the turn's end against what the killed process had said

@@ -16,20 +16,28 @@ const leftGrace = 20 * time.Second
 
 // Home is a person with a home directory and the agentos binary.
 type Home struct {
-	Dir   string   // HOME; everything below it belongs to the test
-	Work  string   // the current directory of every command
-	DB    string   // the database of the default VM
-	Agent string   // where the scripted agent keeps its private sessions
-	Env   []string // of every command, whole
-
-	binary string
+	Dir    string   // HOME; everything below it belongs to the test
+	Work   string   // the current directory of every command
+	DB     string   // the database of the default VM
+	Agent  string   // where the scripted agent keeps its private sessions
+	Env    []string // of every command, whole
+	Binary string   // the path of agentos
 }
 
 // NewHome makes a home that is removed at the end of the test. No process that
 // was started in it may live then.
 func NewHome(tb testing.TB, binary string) *Home {
 	tb.Helper()
-	dir := tb.TempDir()
+	// Not tb.TempDir: its names are too long for sockets.
+	dir, err := os.MkdirTemp("", "home-")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := os.RemoveAll(dir); err != nil {
+			tb.Error(err)
+		}
+	})
 	return NewHomeIn(tb, binary, dir, []string{"HOME=" + dir, "PATH=" + os.Getenv("PATH"), "LANG=C.UTF-8"})
 }
 
@@ -40,7 +48,7 @@ func NewHomeIn(tb testing.TB, binary, dir string, env []string) *Home {
 	h := &Home{
 		Dir: dir, Work: filepath.Join(dir, "work"), Agent: filepath.Join(dir, "agent"),
 		DB:     filepath.Join(data, "vms", "default", "vm.db"),
-		binary: binary,
+		Binary: binary,
 	}
 	h.Env = append(slices.Clone(env), "AGENTOS_DATA="+data, "AGENTOS_SCRIPTED_DIR="+h.Agent, quick)
 	if err := os.Mkdir(h.Work, 0o700); err != nil {
@@ -61,7 +69,7 @@ const quick = "GORACE=atexit_sleep_ms=0"
 
 // Quick are arguments of a prompt that hand the same on to the agent.
 func (h *Home) Quick() []string {
-	if h.binary == racing && racing != binary {
+	if h.Binary == racing && racing != binary {
 		return []string{"--env", quick}
 	}
 	return nil

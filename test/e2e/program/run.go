@@ -75,7 +75,7 @@ func (o Output) Lines() []string {
 // while it runs; it must not call the Run's Wait.
 func (h *Home) Start(tb testing.TB, each func(r *Run, n int, line []byte), args ...string) *Run {
 	tb.Helper()
-	r := &Run{cmd: exec.Command(h.binary, args...), args: args}
+	r := &Run{cmd: exec.Command(h.Binary, args...), args: args}
 	if each != nil {
 		r.stdout.each = func(n int, line []byte) { each(r, n, line) }
 	}
