@@ -51,9 +51,6 @@ func (v *VM) Name() string { return v.name }
 
 // Open creates a session, or checks that the one that exists was opened alike.
 func (v *VM) Open(ctx context.Context, o OpenSession) error {
-	if err := protocol.ValidSessionID(o.Session); err != nil {
-		return err
-	}
 	m := openRequest{open: sessions.Open{Spec: o.Spec, Given: o.Given}, Promise: kernel.NewPromise[kernel.Done]()}
 	return v.ask(ctx, o.Session, m, m.Promise)
 }
@@ -175,7 +172,11 @@ func (v *VM) Close(ctx context.Context) error {
 	if parts.store != nil {
 		err = errors.Join(err, v.drain(ctx, parts.store), v.node.poison(parts.store))
 	}
-	return errors.Join(err, v.node.poison(v.pid))
+	err = errors.Join(err, v.node.poison(v.pid))
+	gone := forgetVM{name: v.name, pid: v.pid, Promise: kernel.NewPromise[kernel.Done]()}
+	v.node.system.Root.Send(v.node.root, gone)
+	_, ferr := gone.Wait(ctx)
+	return errors.Join(err, ignoreStopping(ferr))
 }
 
 func (v *VM) unload(ctx context.Context, pids []*actor.PID) error {
@@ -207,6 +208,9 @@ func (v *VM) drain(ctx context.Context, pid *actor.PID) error {
 func (v *VM) send(m any) { v.node.system.Root.Send(v.pid, m) }
 
 func (v *VM) ask(ctx context.Context, id protocol.SessionID, m kernel.Request, p kernel.Promise[kernel.Done]) error {
+	if err := protocol.ValidSessionID(id); err != nil {
+		return err
+	}
 	v.send(toSession{id, m})
 	_, err := p.Wait(ctx)
 	return v.explain(err)

@@ -99,6 +99,9 @@ func (n *Node) Open(ctx context.Context, name string, d protocol.Descriptor) (*V
 	ready := whenReady{kernel.NewPromise[kernel.Done]()}
 	n.system.Root.Send(pid, ready)
 	if _, err := ready.Wait(ctx); err != nil {
+		if ctx.Err() != nil {
+			return nil, err // somebody else may be waiting for it too
+		}
 		return nil, errors.Join(err, ignoreStopping(vm.Close(context.WithoutCancel(ctx))))
 	}
 	return vm, nil
@@ -186,6 +189,14 @@ type spawnVM struct {
 	kernel.Promise[*actor.PID]
 }
 
+// forgetVM is answered when the node knows that a VM is gone, so that its name
+// can be opened again.
+type forgetVM struct {
+	name string
+	pid  *actor.PID
+	kernel.Promise[kernel.Done]
+}
+
 // nodeActor is the parent of all VMs. Its supervision restarts a failed VM and
 // gives up on one that fails too often.
 type nodeActor struct {
@@ -208,6 +219,12 @@ func (a *nodeActor) Receive(c actor.Context) {
 			a.vms[m.name] = pid
 		}
 		m.Resolve(pid)
+	case forgetVM:
+		if pid := a.vms[m.name]; pid != nil && pid.Equal(m.pid) {
+			delete(a.vms, m.name)
+			a.node.ended(m.name, pid)
+		}
+		m.Resolve(kernel.Done{})
 	case *actor.Terminated:
 		for name, pid := range a.vms {
 			if pid.Equal(m.Who) {

@@ -38,11 +38,10 @@ type sessionActor struct {
 	cause   *protocol.Error        // what a prompt that is left running has failed of; nil: the runtime ended
 	healing uint64                 // number of the commit that settles; 0 if none
 
-	routes    map[sessions.Route]*actor.PID
-	lastRoute sessions.Route
-	kept      *keptRoute                 // over a reload
-	next      *sessions.StartRoute       // waits for the route before it to be gone
-	held      map[protocol.PromptID]bool // what keeps the VM awake
+	routes map[sessions.Route]*actor.PID
+	kept   *keptRoute                 // over a reload
+	next   *sessions.StartRoute       // waits for the route before it to be gone
+	held   map[protocol.PromptID]bool // what keeps the VM awake
 
 	timer *time.Timer
 	gen   int
@@ -143,12 +142,9 @@ func (a *sessionActor) routeMessage(m any, now protocol.TimeMS) (g route.Grant) 
 		m.Input.At = now
 		a.input(m.Input, 0)
 	case routeGone:
-		for route, pid := range a.routes {
-			if pid.Equal(m.pid) { // it ended without a word
-				delete(a.routes, route)
-				cause := protocol.Errorf(protocol.CodeAdapterExited, "the connection to the agent failed; the log says why")
-				a.input(sessions.RouteDown{Route: route, Cause: cause, At: now}, 0)
-			}
+		if n, found := a.forget(m.pid); found { // it ended without a word
+			cause := protocol.Errorf(protocol.CodeAdapterExited, "the connection to the agent failed; the log says why")
+			a.input(sessions.RouteDown{Route: n, Cause: cause, At: now}, 0)
 		}
 	default:
 		panic(fmt.Sprintf("session: unknown message %T", m))
@@ -212,8 +208,11 @@ func (a *sessionActor) leave() {
 		a.timer.Stop()
 	}
 	err := kernel.Stopping()
-	if !a.out.empty() {
+	switch {
+	case !a.out.empty():
 		err = store.Unknown
+	case a.machine != nil && a.machine.Snapshot().Active != nil:
+		err = uncertain // an agent has the prompt
 	}
 	a.refuseWaiters(err)
 	if a.cause != nil {

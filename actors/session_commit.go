@@ -7,6 +7,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 	"go.uber.org/zap"
 
+	"agentos/actors/feed"
 	"agentos/actors/kernel"
 	"agentos/actors/route"
 	"agentos/actors/store"
@@ -95,13 +96,18 @@ func (a *sessionActor) refused(c actor.Context, err *protocol.Error) {
 // rest leaves the session unloaded until somebody asks for it.
 func (a *sessionActor) rest(c actor.Context, err *protocol.Error) {
 	a.stopRoutes(c)
-	a.machine, a.resting, a.healing = nil, true, 0
+	a.machine, a.resting, a.healing, a.kept = nil, true, 0, nil
 	a.epoch = a.env.NextEpoch()
 	a.refuseOrphans(err)
 	a.releaseAll()
 	for _, m := range a.early {
-		if req, ok := m.(kernel.Request); ok {
-			req.Refuse(err)
+		switch m := m.(type) {
+		case kernel.Request:
+			m.Refuse(err)
+		case route.Down:
+			delete(a.routes, m.Route)
+		case routeGone:
+			a.forget(m.pid)
 		}
 	}
 	a.early = nil
@@ -110,15 +116,23 @@ func (a *sessionActor) rest(c actor.Context, err *protocol.Error) {
 
 // reload asks for the rows; what comes meanwhile waits.
 func (a *sessionActor) reload(c actor.Context) {
-	if a.machine != nil {
-		a.lastRoute, _, _ = a.machine.Live()
-	}
 	old := a.machine
 	a.machine, a.resting, a.number = nil, false, 0
 	a.epoch = a.env.NextEpoch()
 	a.keep(c, old)
 	c.Send(a.store, store.Load{Session: a.id, Epoch: a.epoch, ReplyTo: c.Self()})
 }
+
+// showState tells whoever watches what is stored: the incarnation or epoch before
+// may have stored more than it has shown.
+func (a *sessionActor) showState() {
+	rec := a.machine.Snapshot().Record
+	a.feed.State(feed.State{State: rec.State, Prompt: rec.Prompt, Sequence: rec.Latest})
+}
+
+// routesOf returns the number below the first route of an epoch: a late message
+// of another epoch's route, one from before a panic even, meets none of this.
+func routesOf(epoch uint64) sessions.Route { return sessions.Route(epoch) << 20 }
 
 // loaded builds the machine anew and settles what was left running.
 func (a *sessionActor) loaded(c actor.Context, m store.Loaded) {
@@ -129,7 +143,7 @@ func (a *sessionActor) loaded(c actor.Context, m store.Loaded) {
 		a.rest(c, m.Err)
 		return
 	}
-	cfg := a.env.sessionConfig(strconv.FormatUint(a.epoch, 36), a.lastRoute)
+	cfg := a.env.sessionConfig(strconv.FormatInt(m.Fence, 36)+"."+strconv.FormatUint(a.epoch, 36), routesOf(a.epoch))
 	a.machine = sessions.New(a.id, cfg)
 	if m.Found {
 		a.machine = sessions.Replay(m.Snapshot, cfg)
@@ -139,9 +153,16 @@ func (a *sessionActor) loaded(c actor.Context, m store.Loaded) {
 		return
 	}
 	a.adopt(c)
+	if m.Found {
+		a.showState()
+	}
 	a.healed(c)
 	a.flush(c, route.Grant{}) // what an adopted route is may not have been stored
 }
+
+// uncertain is the error of a prompt whose turn was lost with its runtime.
+var uncertain = protocol.Errorf(protocol.CodePromptDeliveryUncertain,
+	"the runtime ended in the turn, so it is not known how far the agent came; read the history and prompt again if needed")
 
 // settle ends what a lost runtime, or a refused commit, has left running.
 func (a *sessionActor) settle(c actor.Context) {
@@ -149,8 +170,7 @@ func (a *sessionActor) settle(c actor.Context) {
 	a.kept = nil
 	in := sessions.Settle{Cause: a.cause, Reason: protocol.ReasonVMShutdown, At: a.env.Now()}
 	if in.Cause == nil {
-		in.Cause = protocol.Errorf(protocol.CodePromptDeliveryUncertain,
-			"the runtime ended in the turn, so it is not known how far the agent came; read the history and prompt again if needed")
+		in.Cause = uncertain
 	}
 	a.input(in, 0)
 	a.flush(c, route.Grant{})

@@ -24,7 +24,7 @@ func (a *sessionActor) carry(c actor.Context, e sessions.Effect) {
 	case sessions.Reply:
 		a.reply(e)
 	case sessions.StartRoute:
-		a.next, a.lastRoute = &e, e.Route // flush starts it
+		a.next = &e // flush starts it
 	case sessions.StopRoute:
 		a.tell(c, e.Route, route.Stop{})
 	case sessions.Dispatch:
@@ -73,6 +73,17 @@ func (a *sessionActor) tell(c actor.Context, n sessions.Route, m any) {
 		a.next = nil
 		c.Send(c.Self(), route.Down{Route: n, Cause: kernel.Stopping()})
 	}
+}
+
+// forget drops a route that has ended, by its actor.
+func (a *sessionActor) forget(pid *actor.PID) (n sessions.Route, found bool) {
+	for n, p := range a.routes {
+		if p.Equal(pid) {
+			delete(a.routes, n)
+			return n, true
+		}
+	}
+	return 0, false
 }
 
 // startRoute brings an adapter up once the one before is gone: two processes on

@@ -109,7 +109,12 @@ func (m *mailbox) InvokeUserMessage(msg any) {
 
 // InvokeSystemMessage implements actor.MessageInvoker.
 func (m *mailbox) InvokeSystemMessage(msg any) {
-	if _, ok := msg.(*actor.Stop); ok {
+	switch msg.(type) {
+	case *actor.Restart:
+		if m.stopping {
+			return // delayed by a backoff; obeyed, it would bring the actor back for good
+		}
+	case *actor.Stop:
 		m.stopping = true
 		// An actor that is stopped for failing is suspended, and what is queued
 		// behind the failure would wait for ever.

@@ -234,8 +234,9 @@ func (r *Actor) answered(c actor.Context, m promptAnswered) {
 		in.StopReason, in.Err = promptResult(m.answer)
 	case *jsonrpc.DamagedError:
 		in.Err = protocol.Errorf(protocol.CodeACPProtocolError, "the agent's answer to the prompt could not be read: %w", e)
-	default:
-		return // the connection has ended: hasEnded says why
+	default: // the connection has ended, or could not be written to
+		r.send(e)
+		return
 	}
 	c.Send(c.Parent(), Answered{in})
 }

@@ -37,7 +37,7 @@ type handle struct {
 
 // openHandle takes the VM's lock, validates all owners before it changes
 // anything, migrates, and takes the fence.
-func openHandle(e *kernel.Env, d protocol.Descriptor, sources Sources) (*handle, error) {
+func openHandle(e *kernel.Env, d protocol.Descriptor, sources Sources) (opened *handle, err error) {
 	if err := d.Validate(); err != nil {
 		return nil, err
 	}
@@ -46,6 +46,11 @@ func openHandle(e *kernel.Env, d protocol.Descriptor, sources Sources) (*handle,
 		return nil, err
 	}
 	h := &handle{env: e, source: source, owner: `{"client":"agentos"}`}
+	defer func() {
+		if r := recover(); r != nil {
+			opened, err = nil, errors.Join(panicError(r), h.close())
+		}
+	}()
 	if err := h.open(); err != nil {
 		return nil, errors.Join(err, source.Release())
 	}

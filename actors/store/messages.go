@@ -38,6 +38,7 @@ type Load struct {
 // Loaded answers a Load. Found is false for a session that does not exist.
 type Loaded struct {
 	Epoch    uint64
+	Fence    int64 // how often the database was opened: with Epoch, unique over restarts
 	Snapshot protocol.Snapshot
 	Found    bool
 	Err      *protocol.Error

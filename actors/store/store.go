@@ -3,6 +3,8 @@ package store
 import (
 	"context"
 	"fmt"
+	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -61,6 +63,7 @@ type Actor struct {
 	queue    []Commit
 	inflight []Commit // the group being written; nil if none
 	drains   []Drain
+	loads    []Load // of sessions that have commits under way
 	idle     *time.Timer
 	gen      int
 }
@@ -79,7 +82,7 @@ func (s *Actor) Receive(c actor.Context) {
 	case Load:
 		s.load(c, m)
 	case Read:
-		if !s.reader.Submit(func() { m.Run(s.handle) }) {
+		if !s.reader.Submit(func() { s.safely("read", func() { m.Run(s.handle) }, m.Refuse) }) {
 			m.Refuse(kernel.Stopping())
 		}
 	case Drain:
@@ -101,7 +104,9 @@ func (s *Actor) start(c actor.Context) {
 		s.handle = h // read by others only after ready, or after the writer's end
 		m := ready{err: err}
 		if err == nil {
-			m.accepted, m.err = core.AcceptedSessions(context.Background(), h)
+			s.safely("list open turns", func() {
+				m.accepted, m.err = core.AcceptedSessions(context.Background(), h)
+			}, func(err *protocol.Error) { m.err = err })
 		}
 		root.Send(self, m)
 	})
@@ -169,7 +174,7 @@ func (s *Actor) kick(c actor.Context) {
 func (s *Actor) writeGroup(batches []protocol.Batch) (m written) {
 	defer func() {
 		if r := recover(); r != nil {
-			m = written{fatal: fmt.Errorf("panic in the writer: %s", kernel.PanicText(r))}
+			m = written{fatal: panicError(r)}
 		}
 	}()
 	m.fates, m.fatal = s.handle.write(batches)
@@ -196,6 +201,11 @@ func (s *Actor) written(c actor.Context, m written) {
 	behind := s.takeBroken()
 	if m.fatal == nil {
 		s.kick(c)
+	}
+	loads := s.loads
+	s.loads = nil
+	for _, m := range loads {
+		s.load(c, m)
 	}
 	for i, item := range group {
 		c.Send(item.ReplyTo, fates[i])
@@ -226,6 +236,12 @@ func (s *Actor) fence(c actor.Context, err *protocol.Error) {
 	s.kick(c) // answers drains
 }
 
+// writing reports whether commits of a session wait or are being written.
+func (s *Actor) writing(id protocol.SessionID) bool {
+	of := func(m Commit) bool { return m.Batch.Session == id }
+	return slices.ContainsFunc(s.inflight, of) || slices.ContainsFunc(s.queue, of)
+}
+
 // takeBroken takes the commits that stand behind a refused one out of the queue.
 func (s *Actor) takeBroken() (behind []Commit) {
 	keep := s.queue[:0]
@@ -241,17 +257,40 @@ func (s *Actor) takeBroken() (behind []Commit) {
 	return behind
 }
 
+// load reads what a machine is rebuilt from, after what its session has under
+// way: a machine that was lost with its actor cannot say what that was.
 func (s *Actor) load(c actor.Context, m Load) {
+	if s.writing(m.Session) {
+		s.loads = append(s.loads, m)
+		return
+	}
 	root := c.ActorSystem().Root
 	s.reader.Submit(func() {
-		out := Loaded{Epoch: m.Epoch}
-		snap, found, err := core.Load(context.Background(), s.handle, m.Session)
-		out.Snapshot, out.Found = snap, found
-		if err != nil {
-			out.Err = s.env.Fault("load session", err)
-		}
+		out := Loaded{Epoch: m.Epoch, Fence: s.handle.epoch}
+		s.safely("load session", func() {
+			snap, found, err := core.Load(context.Background(), s.handle, m.Session)
+			out.Snapshot, out.Found = snap, found
+			if err != nil {
+				out.Err = s.env.Fault("load session", err)
+			}
+		}, func(err *protocol.Error) { out.Err = err })
 		root.Send(m.ReplyTo, out)
 	})
+}
+
+// safely runs f on a goroutine of the store's. A panic there would end the
+// process: it is somebody's read that has failed, and no more.
+func (s *Actor) safely(what string, f func(), failed func(*protocol.Error)) {
+	defer func() {
+		if r := recover(); r != nil {
+			failed(s.env.Fault(what, panicError(r)))
+		}
+	}()
+	f()
+}
+
+func panicError(r any) error {
+	return fmt.Errorf("panic: %s at %s", kernel.PanicText(r), debug.Stack())
 }
 
 // rest arms the timer that gives memory back when nothing happens for a while.
