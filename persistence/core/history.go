@@ -44,27 +44,19 @@ func History(ctx context.Context, q persistence.Querier, id protocol.SessionID, 
 	if err != nil {
 		return Page{}, err
 	}
-	sql, cursor := historyBefore, int64(protocol.MaxSequence)+1
-	switch {
-	case req.After != nil:
-		sql, cursor = historyAfter, int64(*req.After)
-	case req.Before != nil:
-		cursor = int64(*req.Before)
-	}
-	maxBytes := req.MaxBytes
-	if maxBytes <= 0 {
-		maxBytes = protocol.HistoryPageBytes
-	}
-	rows, err := query(ctx, q, req.ResultBytes, sql, string(id), cursor, int64(limit), maxBytes, string(id))
+	rows, err := req.read(ctx, q, id, int64(limit))
 	if err != nil {
 		return Page{}, fmt.Errorf("read history: %w", err)
 	}
 	if len(rows) == 0 {
 		return Page{}, notFound(id)
 	}
-	page, err := scanPage(rows)
+	page, found, err := scanPage(rows)
 	if err != nil {
 		return Page{}, fmt.Errorf("read history: %w", damaged(id, err))
+	}
+	if !found {
+		return Page{}, notFound(id)
 	}
 	if err := req.check(page); err != nil {
 		return Page{}, err
@@ -73,6 +65,35 @@ func History(ctx context.Context, q persistence.Querier, id protocol.SessionID, 
 		return Page{}, fmt.Errorf("read history: %w", damaged(id, err))
 	}
 	return page, nil
+}
+
+// read returns the rows of a page. Almost no page reaches the bound on its bytes,
+// so it is read as if there were none and given up when it does: the rows that a
+// bound leaves out are found by a statement that costs three times as much.
+func (req PageRequest) read(ctx context.Context, q persistence.Querier, id protocol.SessionID, limit int64) ([]values, error) {
+	small, large, cursor := historyBefore, largeBefore, int64(protocol.MaxSequence)+1
+	switch {
+	case req.After != nil:
+		small, large, cursor = historyAfter, largeAfter, int64(*req.After)
+	case req.Before != nil:
+		cursor = int64(*req.Before)
+	}
+	maxBytes := req.MaxBytes
+	if maxBytes <= 0 {
+		maxBytes = protocol.HistoryPageBytes
+	}
+	bound := maxBytes
+	if req.ResultBytes > 0 {
+		bound = min(bound, req.ResultBytes)
+	}
+	rows, err := q.Query(ctx, persistence.Query{SQL: small, Args: values{string(id), string(id), cursor, limit}, MaxBytes: bound})
+	if e := persistence.AsError(err); e != nil && e.Class == persistence.ClassResultLimit {
+		return query(ctx, q, req.ResultBytes, large, string(id), string(id), cursor, limit, string(id), maxBytes)
+	}
+	if err != nil {
+		return nil, persistence.Err(err)
+	}
+	return rows, nil
 }
 
 func notFound(id protocol.SessionID) error {
@@ -99,24 +120,23 @@ func (req PageRequest) limit() (int, error) {
 	return req.Limit, nil
 }
 
-// scanPage reads the rows of a page: the session's bounds in each, and an event
-// in each unless there is none.
-func scanPage(rows []values) (Page, error) {
-	var p Page
+// scanPage reads the rows of a page: the session's bounds in one without a payload,
+// an event in each of the others.
+func scanPage(rows []values) (p Page, found bool, err error) {
+	p.Events = make([]protocol.Event, 0, len(rows)-1)
 	for _, row := range rows {
 		s := scan{row: row}
-		p.Latest = protocol.Sequence(s.int())
-		p.OldestRetained = protocol.Sequence(s.int())
-		if s.null() {
-			break
+		if len(row) > 3 && row[3] == nil {
+			p.Latest, p.OldestRetained, found = protocol.Sequence(s.int()), protocol.Sequence(s.int()), true
+		} else {
+			p.Events = append(p.Events, s.pageEvent())
 		}
-		p.Events = append(p.Events, s.event())
 		if s.err != nil {
-			return Page{}, s.err
+			return Page{}, false, s.err
 		}
 	}
 	slices.SortFunc(p.Events, func(a, b protocol.Event) int { return cmp.Compare(a.Sequence, b.Sequence) })
-	return p, nil
+	return p, found, nil
 }
 
 // check refuses cursors that name no place in the history.

@@ -19,6 +19,14 @@ const (
 
 	eventColumns = `e.sequence, e.occurred_at_ms, e.acp_protocol_version, e.event_kind, e.correlation_id,
 	e.payload_json, e.outcome_status, e.terminal_reason, e.incomplete`
+
+	// pageColumns are eventColumns for many rows. What a driver does for each
+	// column is what a page costs, so what most events do not have is one column,
+	// and the payload comes as the bytes that it is wanted as.
+	pageColumns = `e.sequence, e.occurred_at_ms, e.acp_protocol_version, CAST(e.payload_json AS BLOB),
+	CASE WHEN e.event_kind <> 'session_update' OR e.incomplete THEN
+		json_object('kind', e.event_kind, 'request', e.correlation_id, 'status', e.outcome_status,
+			'reason', e.terminal_reason, 'incomplete', e.incomplete) END`
 )
 
 // The statements that read.
@@ -48,35 +56,50 @@ JOIN agentos_core_sessions AS s ON s.session_id = p.session_id AND s.deleting = 
 WHERE p.state = 'accepted'
 ORDER BY p.session_id`
 
-	// A page of history is chosen by size before any payload is read:
-	// octet_length looks at a row's header only. The session's row is joined so
-	// that bounds and page are of one moment. Sorting is left to the reader: here
-	// it would copy the payloads once more.
-	historyAfter = `WITH page AS (
+	// A page of history that is not too large: a row with the session's bounds,
+	// without a payload, and one walk along an index. One statement, so that both
+	// are of one moment.
+	historyAfter = `SELECT latest_sequence, oldest_retained_sequence, NULL, NULL, NULL
+FROM agentos_core_sessions WHERE session_id = ? AND deleting = 0
+UNION ALL SELECT * FROM (
+	SELECT ` + pageColumns + ` FROM agentos_core_events AS e
+	WHERE e.session_id = ? AND e.sequence > ? ORDER BY e.sequence LIMIT ?
+)`
+
+	historyBefore = `SELECT latest_sequence, oldest_retained_sequence, NULL, NULL, NULL
+FROM agentos_core_sessions WHERE session_id = ? AND deleting = 0
+UNION ALL SELECT * FROM (
+	SELECT ` + pageColumns + ` FROM agentos_core_events AS e
+	WHERE e.session_id = ? AND e.sequence < ? ORDER BY e.sequence DESC LIMIT ?
+)`
+
+	// One that is too large is chosen by size before any payload is read:
+	// octet_length looks at a row's header only.
+	largeAfter = `SELECT latest_sequence, oldest_retained_sequence, NULL, NULL, NULL
+FROM agentos_core_sessions WHERE session_id = ? AND deleting = 0
+UNION ALL SELECT ` + pageColumns + `
+FROM (
 	SELECT sequence, sum(size) OVER (ORDER BY sequence ROWS UNBOUNDED PRECEDING) - size AS bytes_before
 	FROM (
 		SELECT sequence, octet_length(payload_json) AS size FROM agentos_core_events
 		WHERE session_id = ? AND sequence > ? ORDER BY sequence LIMIT ?
 	)
-)
-SELECT s.latest_sequence, s.oldest_retained_sequence, ` + eventColumns + `
-FROM agentos_core_sessions AS s
-LEFT JOIN page ON page.bytes_before < ?
-LEFT JOIN agentos_core_events AS e ON e.session_id = s.session_id AND e.sequence = page.sequence
-WHERE s.session_id = ? AND s.deleting = 0`
+) AS page
+JOIN agentos_core_events AS e ON e.session_id = ? AND e.sequence = page.sequence
+WHERE page.bytes_before < ?`
 
-	historyBefore = `WITH page AS (
+	largeBefore = `SELECT latest_sequence, oldest_retained_sequence, NULL, NULL, NULL
+FROM agentos_core_sessions WHERE session_id = ? AND deleting = 0
+UNION ALL SELECT ` + pageColumns + `
+FROM (
 	SELECT sequence, sum(size) OVER (ORDER BY sequence DESC ROWS UNBOUNDED PRECEDING) - size AS bytes_before
 	FROM (
 		SELECT sequence, octet_length(payload_json) AS size FROM agentos_core_events
 		WHERE session_id = ? AND sequence < ? ORDER BY sequence DESC LIMIT ?
 	)
-)
-SELECT s.latest_sequence, s.oldest_retained_sequence, ` + eventColumns + `
-FROM agentos_core_sessions AS s
-LEFT JOIN page ON page.bytes_before < ?
-LEFT JOIN agentos_core_events AS e ON e.session_id = s.session_id AND e.sequence = page.sequence
-WHERE s.session_id = ? AND s.deleting = 0`
+) AS page
+JOIN agentos_core_events AS e ON e.session_id = ? AND e.sequence = page.sequence
+WHERE page.bytes_before < ?`
 
 	eventRange = `SELECT ` + eventColumns + `
 FROM agentos_core_events AS e

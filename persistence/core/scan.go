@@ -229,3 +229,33 @@ func (s *scan) event() protocol.Event {
 		Incomplete: s.bool(),
 	}
 }
+
+// pageEvent reads the columns of pageColumns.
+func (s *scan) pageEvent() protocol.Event {
+	e := protocol.Event{
+		Sequence: protocol.Sequence(s.int()),
+		At:       protocol.TimeMS(s.int()),
+		ACP:      int(s.int()),
+		Payload:  s.blob(),
+	}
+	rare := struct {
+		Kind       protocol.EventKind
+		Request    protocol.RequestID
+		Status     protocol.OutcomeStatus
+		Reason     protocol.Reason
+		Incomplete int
+	}{Kind: protocol.KindUpdate}
+	s.json(&rare)
+	e.Kind, e.Request, e.Status, e.Reason, e.Incomplete = rare.Kind, rare.Request, rare.Status, rare.Reason, rare.Incomplete != 0
+	return e
+}
+
+// blob reads bytes that are the caller's own.
+func (s *scan) blob() []byte {
+	v := s.next()
+	b, ok := v.([]byte)
+	if !ok {
+		s.wrong(v, "bytes")
+	}
+	return b
+}

@@ -45,7 +45,7 @@ func AppendEvent(dst []byte, id protocol.SessionID, e protocol.Event) []byte {
 	case protocol.KindPermissionRequest:
 		dst = append(dst, `,"type":"permission_request"`...)
 		dst = appendText(dst, "requestId", string(e.Request))
-		return append(appendNative(appendMarks(dst, e), e.Payload, permissionMembers, nil), '}')
+		return append(appendNative(appendMarks(dst, e), e.Payload, membersOf(nil, e.Payload), permissionMembers, nil), '}')
 	case protocol.KindPermissionResponse:
 		dst = append(dst, `,"type":"permission_response"`...)
 		dst = appendText(dst, "requestId", string(e.Request))
@@ -53,10 +53,12 @@ func AppendEvent(dst []byte, id protocol.SessionID, e protocol.Event) []byte {
 		if e.Reason != "" {
 			dst = appendText(dst, "reason", string(e.Reason))
 		}
-		return append(appendNative(appendMarks(dst, e), e.Payload, outcomeMembers, nil), '}')
+		return append(appendNative(appendMarks(dst, e), e.Payload, membersOf(nil, e.Payload), outcomeMembers, nil), '}')
 	}
-	dst, kind := appendType(dst, e.Payload)
-	return append(appendNative(appendMarks(dst, e), e.Payload, updateMembers, kind), '}')
+	var room [roomFor]rawjson.Member
+	members := membersOf(room[:0], e.Payload)
+	dst, kind := appendType(dst, members)
+	return append(appendNative(appendMarks(dst, e), e.Payload, members, updateMembers, kind), '}')
 }
 
 // AppendDelta appends the public form of a live piece of an open run (S5.2).
@@ -66,8 +68,10 @@ func AppendDelta(dst []byte, id protocol.SessionID, d protocol.Delta) []byte {
 	dst = appendText(dst, "run", string(d.Run))
 	dst = strconv.AppendInt(append(dst, `,"offset":`...), d.Offset, 10)
 	dst = strconv.AppendInt(append(dst, `,"acpVersion":`...), int64(d.ACP), 10)
-	dst, kind := appendType(dst, d.Payload)
-	return append(appendNative(dst, d.Payload, updateMembers, kind), '}')
+	var room [roomFor]rawjson.Member
+	members := membersOf(room[:0], d.Payload)
+	dst, kind := appendType(dst, members)
+	return append(appendNative(dst, d.Payload, members, updateMembers, kind), '}')
 }
 
 // appendMarks appends what only some events have.
@@ -86,11 +90,28 @@ func appendText(dst []byte, name, value string) []byte {
 	return rawjson.AppendString(dst, value)
 }
 
+// roomFor is how many members an update has at most, but for strange ones: with
+// room for them on the stack a payload is read once and nothing is allocated.
+const roomFor = 12
+
+// membersOf appends the members of a payload.
+func membersOf(list []rawjson.Member, payload []byte) []rawjson.Member {
+	for m := range rawjson.Members(payload) {
+		list = append(list, m)
+	}
+	return list
+}
+
 // appendType appends the type of an update, its sessionUpdate as spelled, and
-// returns that; nil if there is none.
-func appendType(dst, payload []byte) (_, kind []byte) {
+// returns that; nil if there is none. Of several the last one counts.
+func appendType(dst []byte, members []rawjson.Member) (_, kind []byte) {
 	dst = append(dst, `,"type":`...)
-	if kind, ok := rawjson.Get(payload, "sessionUpdate"); ok && rawjson.Kind(kind) == '"' {
+	for _, m := range members {
+		if m.Is("sessionUpdate") {
+			kind = m.Value
+		}
+	}
+	if rawjson.Kind(kind) == '"' {
 		return append(dst, kind...), kind
 	}
 	return append(append(append(dst, '"'), unknownType...), '"'), nil
@@ -100,7 +121,7 @@ func appendType(dst, payload []byte) (_, kind []byte) {
 // inside native, the others flat. The order within either is the payload's. kind
 // is the value of the sessionUpdate that the envelope shows as its type, so that
 // it is not repeated; nil if it shows none.
-func appendNative(dst, payload []byte, reserved []string, kind []byte) []byte {
+func appendNative(dst, payload []byte, members []rawjson.Member, reserved []string, kind []byte) []byte {
 	if rawjson.Kind(payload) != '{' {
 		if len(payload) == 0 {
 			return dst
@@ -108,7 +129,7 @@ func appendNative(dst, payload []byte, reserved []string, kind []byte) []byte {
 		return rawjson.AppendLine(append(dst, `,"native":`...), payload)
 	}
 	var kept []rawjson.Member
-	for m := range rawjson.Members(payload) {
+	for _, m := range members {
 		switch {
 		case kind != nil && m.Is("sessionUpdate") && bytes.Equal(m.Value, kind):
 		case m.IsAny(reserved):

@@ -278,3 +278,46 @@ func TestClasses(t *testing.T) {
 	_, err := Open("file:/nonexistent/directory/x.db")
 	wantClass(t, err, persistence.NotCommitted, persistence.ClassIO)
 }
+
+// A statement that ends in RETURNING 1 is run without it; what it is counted as
+// must be what SQLite would have returned.
+func TestCountsWhatReturningOneReturns(t *testing.T) {
+	for _, sql := range []string{
+		`INSERT INTO t VALUES (9, 'x')`,
+		`INSERT INTO t VALUES (1, 'taken') ON CONFLICT DO NOTHING`,
+		`INSERT INTO t VALUES (1, 'y') ON CONFLICT DO UPDATE SET a = excluded.a`,
+		`INSERT INTO t VALUES (1, 'y') ON CONFLICT DO UPDATE SET a = excluded.a WHERE a = 'none'`,
+		`INSERT INTO t SELECT id + 10, a FROM t`,
+		`INSERT OR REPLACE INTO t VALUES (1, 'z')`,
+		`UPDATE t SET a = 'b' WHERE id > 1`,
+		`UPDATE t SET a = a`,
+		`UPDATE t SET a = 'b' WHERE id = 77`,
+		`DELETE FROM t WHERE id < 3`,
+		`DELETE FROM t`,
+	} {
+		t.Run(sql, func(t *testing.T) {
+			fill := `INSERT INTO t VALUES (1, 'a'), (2, 'b'), (3, 'c')`
+			c := memory(t, `CREATE TABLE t (id INTEGER PRIMARY KEY, a TEXT NOT NULL) STRICT`, fill)
+			want := 0
+			rows, err := c.Query(t.Context(), persistence.Query{SQL: sql + ` RETURNING id`})
+			if want = len(rows); err != nil {
+				t.Fatal(err)
+			}
+			for try := range 2 { // the second time it is prepared
+				if err := c.Tx(tx(`DELETE FROM t`)); err != nil {
+					t.Fatal(err)
+				}
+				if err := c.Tx(tx(fill)); err != nil {
+					t.Fatal(err)
+				}
+				one := tx(sql + "\nRETURNING 1")
+				one.Waves[0][0].Want = want + 1
+				wantClass(t, c.Tx(one), persistence.NotCommitted, persistence.ClassMismatch)
+				one.Waves[0][0].Want = want
+				if err := c.Tx(one); err != nil {
+					t.Errorf("try %d: Tx = %v; want %d rows", try, err, want)
+				}
+			}
+		})
+	}
+}
