@@ -34,3 +34,10 @@ type (
 // settled tells a VM that a session which a lost runtime left running has been
 // brought to rest, or could not be.
 type settled struct{ session protocol.SessionID }
+
+// vacant tells a VM that a session does not exist, has nothing to do, and is
+// watched by nobody. received is how many requests it had then.
+type vacant struct {
+	session  protocol.SessionID
+	received int
+}

@@ -25,12 +25,14 @@ type sessionActor struct {
 	store *actor.PID
 	feed  *feed.Feed // outlives this incarnation
 
-	machine *sessions.Session // nil while loading and while at rest
-	resting bool              // not loaded: the next request loads
-	early   []any             // what came while loading, oldest first
-	epoch   uint64            // this life of the machine
-	number  uint64            // of the last commit in this epoch
-	out     outbound
+	machine  *sessions.Session // nil while loading and while at rest
+	resting  bool              // not loaded: the next request loads
+	received int               // requests, ever
+	watched  bool              // by somebody, once
+	early    []any             // what came while loading, oldest first
+	epoch    uint64            // this life of the machine
+	number   uint64            // of the last commit in this epoch
+	out      outbound
 
 	waiters map[sessions.Token]func(sessions.Reply)
 	tokens  sessions.Token
@@ -82,6 +84,9 @@ func (a *sessionActor) Receive(c actor.Context) {
 
 // handle takes what belongs to the machine, now or when it is loaded.
 func (a *sessionActor) handle(c actor.Context, m any) {
+	if _, asked := m.(kernel.Request); asked {
+		a.received++
+	}
 	if a.machine == nil || a.healing != 0 {
 		a.early = append(a.early, m)
 		if _, asked := m.(kernel.Request); asked && a.resting {
@@ -91,6 +96,16 @@ func (a *sessionActor) handle(c actor.Context, m any) {
 	}
 	g := a.step(m)
 	a.flush(c, g)
+	a.vacate(c)
+}
+
+// vacate offers to go if the session does not exist and nothing is going on: a
+// question about it must not cost an actor for good.
+func (a *sessionActor) vacate(c actor.Context) {
+	busy := a.machine.Exists() || a.watched || !a.out.empty() || len(a.early) > 0 || len(a.waiters) > 0 || len(a.routes) > 0
+	if !busy {
+		c.Send(c.Parent(), vacant{a.id, a.received})
+	}
 }
 
 // step feeds one message to the machine and returns the credit it came with.
@@ -112,6 +127,7 @@ func (a *sessionActor) step(m any) (g route.Grant) {
 		token := a.wait(settle(m.Promise))
 		a.input(sessions.Unload{Token: token, At: now}, token)
 	case watchRequest:
+		a.watched = true
 		m.Resolve(a.feed)
 	case sessionTick:
 		if m.gen == a.gen {

@@ -158,6 +158,7 @@ func (a *sessionActor) loaded(c actor.Context, m store.Loaded) {
 	}
 	a.healed(c)
 	a.flush(c, route.Grant{}) // what an adopted route is may not have been stored
+	a.vacate(c)
 }
 
 // uncertain is the error of a prompt whose turn was lost with its runtime.

@@ -41,6 +41,7 @@ const (
 type member struct {
 	pid  *actor.PID
 	feed *feed.Feed
+	sent int // requests forwarded to it
 }
 
 // The requests of a VM.
@@ -84,6 +85,8 @@ func (v *vmActor) Receive(c actor.Context) {
 		v.opened(c, m)
 	case settled:
 		v.settled(c, m.session)
+	case vacant:
+		v.vacated(c, m)
 	case beginClose:
 		v.close(m)
 	case *actor.Terminated:
@@ -129,6 +132,15 @@ func (v *vmActor) settled(c actor.Context, id protocol.SessionID) {
 	}
 }
 
+// vacated ends the actor of a session that does not exist, unless a request is on
+// its way to it.
+func (v *vmActor) vacated(c actor.Context, m vacant) {
+	if s := v.sessions[m.session]; s != nil && s.sent == m.received && v.phase == vmReady {
+		delete(v.sessions, m.session)
+		c.Poison(s.pid)
+	}
+}
+
 // ready opens the doors when nothing is left to settle.
 func (v *vmActor) ready(c actor.Context) {
 	if v.phase != vmOpening || len(v.settling) > 0 {
@@ -166,7 +178,9 @@ func (v *vmActor) handle(c actor.Context, m kernel.Request) {
 func (v *vmActor) forward(c actor.Context, m kernel.Request) {
 	switch m := m.(type) {
 	case toSession:
-		c.Send(v.member(c, m.session).pid, m.request)
+		s := v.member(c, m.session)
+		s.sent++
+		c.Send(s.pid, m.request)
 	case store.Read:
 		c.Send(v.store, m)
 	case whenReady:
