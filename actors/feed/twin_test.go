@@ -114,16 +114,15 @@ func delta(after protocol.Sequence, run protocol.RunID, offset int64, text strin
 
 // reader is one subscription with what it may see next.
 type reader struct {
-	w       *world
-	sub     *feed.Subscription
-	last    protocol.Sequence
-	seen    map[int64]bool // deltas and states, by number
-	covered int64          // deltas that came as part of another
-	soft    int64          // published before it subscribed
-	state   int
-	states  int // the newest when it subscribed
-	run     protocol.RunID
-	offset  int64
+	w      *world
+	sub    *feed.Subscription
+	last   protocol.Sequence
+	seen   map[int64]bool // deltas and states, by number
+	soft   int64          // published before it subscribed
+	state  int
+	states int // the newest when it subscribed
+	run    protocol.RunID
+	offset int64
 }
 
 func (w *world) subscribe() {

@@ -2,6 +2,8 @@ package route
 
 import (
 	"context"
+	"errors"
+	"io"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -234,8 +236,10 @@ func (r *Actor) answered(c actor.Context, m promptAnswered) {
 		in.StopReason, in.Err = promptResult(m.answer)
 	case *jsonrpc.DamagedError:
 		in.Err = protocol.Errorf(protocol.CodeACPProtocolError, "the agent's answer to the prompt could not be read: %w", e)
-	default: // the connection has ended, or could not be written to
-		r.send(e)
+	default:
+		if !errors.Is(e, io.EOF) && !errors.Is(e, jsonrpc.ErrClosed) {
+			r.send(e) // the prompt could not be written
+		} // else the agent's output has ended: hasEnded says why
 		return
 	}
 	c.Send(c.Parent(), Answered{in})
