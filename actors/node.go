@@ -89,18 +89,18 @@ func (n *Node) Open(ctx context.Context, name string, d protocol.Descriptor) (*V
 	if err := d.Validate(); err != nil {
 		return nil, err
 	}
-	spawn := spawnVM{name: name, descriptor: d, Promise: kernel.NewPromise[*actor.PID]()}
+	spawn := spawnVM{name: name, descriptor: d, Promise: kernel.NewPromise[spawned]()}
 	n.system.Root.Send(n.root, spawn)
-	pid, err := spawn.Wait(ctx)
+	found, err := spawn.Wait(ctx)
 	if err != nil {
 		return nil, err
 	}
-	vm := n.handle(name, pid)
+	vm := n.handle(name, found.pid)
 	ready := whenReady{kernel.NewPromise[kernel.Done]()}
-	n.system.Root.Send(pid, ready)
+	n.system.Root.Send(vm.pid, ready)
 	if _, err := ready.Wait(ctx); err != nil {
-		if ctx.Err() != nil {
-			return nil, err // somebody else may be waiting for it too
+		if ctx.Err() != nil || !found.fresh {
+			return nil, err // others have it, or wait for it
 		}
 		return nil, errors.Join(err, ignoreStopping(vm.Close(context.WithoutCancel(ctx))))
 	}
@@ -186,7 +186,13 @@ func (u *undertaker) Receive(c actor.Context) {
 type spawnVM struct {
 	name       string
 	descriptor protocol.Descriptor
-	kernel.Promise[*actor.PID]
+	kernel.Promise[spawned]
+}
+
+// spawned is a VM's actor; fresh tells the one caller for whom it was started.
+type spawned struct {
+	pid   *actor.PID
+	fresh bool
 }
 
 // forgetVM is answered when the node knows that a VM is gone, so that its name
@@ -212,13 +218,14 @@ func (a *nodeActor) Receive(c actor.Context) {
 		a.vms = map[string]*actor.PID{}
 	case spawnVM:
 		pid := a.vms[m.name]
-		if pid == nil {
+		fresh := pid == nil
+		if fresh {
 			pid = c.Spawn(a.env.Props(func() actor.Actor {
 				return &vmActor{env: a.env, name: m.name, descriptor: m.descriptor}
 			}, memberSupervision))
 			a.vms[m.name] = pid
 		}
-		m.Resolve(pid)
+		m.Resolve(spawned{pid, fresh})
 	case forgetVM:
 		if pid := a.vms[m.name]; pid != nil && pid.Equal(m.pid) {
 			delete(a.vms, m.name)

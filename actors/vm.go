@@ -110,6 +110,9 @@ func (v *vmActor) open(c actor.Context) {
 }
 
 func (v *vmActor) opened(c actor.Context, m store.Opened) {
+	if v.phase == vmClosing || v.store == nil || m.Store != v.store {
+		return // of a store before this one, or too late
+	}
 	if m.Err != nil {
 		if v.phase == vmOpening {
 			c.Poison(m.Store)

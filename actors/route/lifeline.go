@@ -27,6 +27,7 @@ type lifeline struct {
 	log      *zap.Logger
 	tell     func(any)     // to the route's actor
 	activity chan struct{} // a message has come; holds one
+	deaf     chan struct{} // the adapter cannot be written to; holds one
 	canClose bool          // session/close is advertised
 }
 
@@ -51,20 +52,27 @@ func (l *lifeline) watch(ctx context.Context, client Adapter, b sessions.Binding
 		l.end(client, "")
 		return client.ExitError("the session was using it")
 	case <-client.Peer().Done():
-		// Its output has ended. Normally the process is about to.
-		select {
-		case <-client.Exited():
-			l.end(client, "")
-			return client.ExitError("the session was using it")
-		case <-time.After(time.Second):
-		case <-ctx.Done():
-		}
-		l.end(client, "")
-		return protocol.Errorf(protocol.CodeAdapterExited, "the agent closed its output and went on running; it was stopped")
+		return l.broken(ctx, client, "closed its output")
+	case <-l.deaf:
+		return l.broken(ctx, client, "closed its input")
 	case <-ctx.Done():
 		l.end(client, b.ACPSession)
 		return protocol.Errorf(protocol.CodeAdapterExited, "the agent was stopped")
 	}
+}
+
+// broken ends an adapter with half a connection. Normally its process is about to
+// end by itself, and then it is told how.
+func (l *lifeline) broken(ctx context.Context, client Adapter, what string) *protocol.Error {
+	select {
+	case <-client.Exited():
+		l.end(client, "")
+		return client.ExitError("the session was using it")
+	case <-time.After(time.Second):
+	case <-ctx.Done():
+	}
+	l.end(client, "")
+	return protocol.Errorf(protocol.CodeAdapterExited, "the agent %s and went on running; it was stopped", what)
 }
 
 // end stops the process and everything it has started, politely first (S9.3).

@@ -2,8 +2,6 @@ package route
 
 import (
 	"context"
-	"errors"
-	"io"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -58,6 +56,7 @@ type Actor struct {
 	record protocol.Record
 
 	credit  *credit
+	deaf    chan struct{} // the adapter cannot be written to; holds one
 	stop    context.CancelFunc
 	gone    chan struct{} // closed when the goroutine has ended
 	adapter Adapter       // nil until launched
@@ -84,7 +83,9 @@ func (r *Actor) Receive(c actor.Context) {
 	case launched:
 		r.adapter = m.adapter
 	case setStage:
-		r.stage = m.stage
+		if r.stage = m.stage; r.stage == discarding {
+			r.held, r.bytes = nil, 0 // of a process before this one, or of no session
+		}
 	case bound:
 		r.bound(c, m)
 	case hasEnded:
@@ -109,11 +110,12 @@ func (r *Actor) Receive(c actor.Context) {
 func (r *Actor) start(c actor.Context) {
 	ctx, cancel := context.WithCancel(context.Background())
 	r.credit, r.stop, r.gone = newCredit(), cancel, make(chan struct{})
+	r.deaf = make(chan struct{}, 1)
 	self, root := c.Self(), c.ActorSystem().Root
 	l := &lifeline{
 		env: r.env, setup: r.setup, record: r.record, credit: r.credit, log: r.log(),
 		tell:     func(m any) { root.Send(self, m) },
-		activity: make(chan struct{}, 1),
+		activity: make(chan struct{}, 1), deaf: r.deaf,
 	}
 	go func() { // ended by stop, awaited by leave
 		defer close(r.gone)
@@ -236,10 +238,13 @@ func (r *Actor) answered(c actor.Context, m promptAnswered) {
 		in.StopReason, in.Err = promptResult(m.answer)
 	case *jsonrpc.DamagedError:
 		in.Err = protocol.Errorf(protocol.CodeACPProtocolError, "the agent's answer to the prompt could not be read: %w", e)
-	default:
-		if !errors.Is(e, io.EOF) && !errors.Is(e, jsonrpc.ErrClosed) {
-			r.send(e) // the prompt could not be written
+	case *jsonrpc.EndError:
+		if e.Unsent {
+			r.send(e)
 		} // else the agent's output has ended: hasEnded says why
+		return
+	default:
+		r.send(e)
 		return
 	}
 	c.Send(c.Parent(), Answered{in})
@@ -256,12 +261,16 @@ func promptResult(answer jsonrpc.Response) (stop string, perr *protocol.Error) {
 	return stop, nil
 }
 
-// send stops the route if the adapter cannot be written to; a pipe that has
-// ended is on its way to being reported anyway.
+// send ends the route if the adapter cannot be written to, unless the adapter is
+// ending by itself: then it is to be told how.
 func (r *Actor) send(err error) {
-	if err != nil {
-		r.log().Warn("write to adapter", zap.Error(err))
-		r.stop()
+	if err == nil {
+		return
+	}
+	r.log().Debug("write to adapter", zap.Error(err))
+	select {
+	case r.deaf <- struct{}{}:
+	default: // told before
 	}
 }
 

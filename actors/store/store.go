@@ -202,11 +202,6 @@ func (s *Actor) written(c actor.Context, m written) {
 	if m.fatal == nil {
 		s.kick(c)
 	}
-	loads := s.loads
-	s.loads = nil
-	for _, m := range loads {
-		s.load(c, m)
-	}
 	for i, item := range group {
 		c.Send(item.ReplyTo, fates[i])
 	}
@@ -221,6 +216,11 @@ func (s *Actor) written(c actor.Context, m written) {
 		panic(kernel.Meant{Cause: m.fatal}) // the VM restarts with everything in it
 	case s.inflight == nil:
 		s.rest(c)
+	}
+	loads := s.loads
+	s.loads = nil
+	for _, m := range loads {
+		s.load(c, m)
 	}
 }
 
@@ -329,21 +329,30 @@ func (s *Actor) stop(actor.Context) {
 	for _, d := range s.drains {
 		d.Refuse(kernel.Stopping())
 	}
-	deadline := time.After(closeGrace)
+	ended := make(chan struct{})
+	go func() { // ends when the disk does; waited for below, for as long as that makes sense
+		defer close(ended)
+		s.closeHandle()
+	}()
+	select {
+	case <-ended:
+	case <-time.After(closeGrace):
+		s.env.Log.Error("database did not end; its lock is given back when it does", zap.Duration("after", closeGrace))
+	}
+}
+
+// closeHandle waits for both goroutines, then closes the database and gives the
+// lock back.
+func (s *Actor) closeHandle() {
 	for _, w := range []*kernel.Worker{s.writer, s.reader} {
-		if w == nil {
-			continue
-		}
-		select {
-		case <-w.Stop():
-		case <-deadline:
-			s.env.Log.Error("database goroutine did not end", zap.Duration("after", closeGrace))
-			return
+		if w != nil {
+			<-w.Stop()
 		}
 	}
-	if s.handle != nil {
-		if err := s.handle.close(); err != nil {
-			s.env.Log.Error("close VM database", zap.Error(err))
-		}
+	if s.handle == nil {
+		return
+	}
+	if err := s.handle.close(); err != nil {
+		s.env.Log.Error("close VM database", zap.Error(err))
 	}
 }

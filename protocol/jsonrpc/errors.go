@@ -19,6 +19,9 @@ var (
 // ErrClosed, io.EOF or an I/O error.
 type EndError struct {
 	Cause error
+	// Unsent says that it is writing that has failed: the call never went out,
+	// and the other side may go on talking.
+	Unsent bool
 }
 
 func (e *EndError) Error() string { return fmt.Sprintf("no answer: %v", e.Cause) }

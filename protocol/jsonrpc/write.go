@@ -116,7 +116,7 @@ func (p *Peer) failWriting(batch []frame, written int64, err error) {
 	}
 	p.mu.Unlock()
 	for _, c := range lost {
-		c.done(Response{ID: c.id, Err: &EndError{Cause: err}})
+		c.done(Response{ID: c.id, Err: &EndError{Cause: err, Unsent: true}})
 	}
 }
 
