@@ -45,7 +45,7 @@ type stress struct {
 // TestAttack_Stress runs random histories: AGENTOS_STRESS_SECONDS sets for how
 // long, AGENTOS_STRESS_SEED makes one run again.
 func TestAttack_Stress(t *testing.T) {
-	budget := 15 * time.Second
+	budget := 8 * time.Second
 	if s, err := strconv.Atoi(os.Getenv("AGENTOS_STRESS_SECONDS")); err == nil {
 		budget = time.Duration(s) * time.Second
 	}

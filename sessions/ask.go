@@ -79,8 +79,8 @@ func (s *Session) openPermission(in Ask) {
 	s.publishState()
 }
 
-// stepPermit answers a pending request. The first to be stored wins; the owner
-// tells a later one what became of the request.
+// stepPermit answers a pending request. The first to be stored wins; for a later
+// one there is nothing pending any more.
 func (s *Session) stepPermit(in Permit) *protocol.Error {
 	p := s.find(in.Request)
 	if p == nil {
