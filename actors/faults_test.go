@@ -24,12 +24,15 @@ func newFaultRig(t *testing.T) (*rig, *faultdb.Plan) {
 // was shown is in a reopened database, whatever is there is what a reconnecting
 // reader gets, nothing was sent twice, and everything works again afterwards.
 func TestFaults_S2_7_S6_4(t *testing.T) {
-	clean, plan := newFaultRig(t)
-	before := plan.Transactions()
-	clean.mustPrompt(faultyTurn)
-	turn := plan.Transactions() - before
-	if turn < 4 {
-		t.Fatalf("a turn has %d transactions; the test wants at least 4", turn)
+	turn := 0 // the most transactions of some clean turns: commits are grouped as they come
+	for range 5 {
+		clean, plan := newFaultRig(t)
+		before := plan.Transactions()
+		clean.mustPrompt(faultyTurn)
+		turn = max(turn, plan.Transactions()-before)
+	}
+	if turn < 3 { // opening, acceptance, end
+		t.Fatalf("a turn has %d transactions; it cannot have fewer than 3", turn)
 	}
 	ways := []faultdb.Fault{
 		{Way: faultdb.Refused},
@@ -46,18 +49,28 @@ func TestFaults_S2_7_S6_4(t *testing.T) {
 	for _, fault := range ways {
 		for n := 1; n <= turn; n++ {
 			fault.At = n
-			t.Run(fault.String(), func(t *testing.T) { faultyRun(t, fault) })
+			t.Run(fault.String(), func(t *testing.T) {
+				// A turn whose commits were grouped may have fewer transactions than
+				// the clean one had: another has its chance then.
+				for range 20 {
+					if faultyRun(t, fault) {
+						return
+					}
+				}
+				t.Skipf("no turn of twenty had a transaction %d: their commits were grouped", fault.At)
+			})
 		}
 	}
 }
 
-func faultyRun(t *testing.T, fault faultdb.Fault) {
+// faultyRun runs one turn with the fault in it; false if it was over before.
+func faultyRun(t *testing.T, fault faultdb.Fault) bool {
 	r, plan := newFaultRig(t)
 	w := r.watch("main", 0)
 	plan.Arm(fault)
 	_, err := r.prompt(faultyTurn)
 	if len(plan.Fired()) == 0 {
-		t.Skip("this run of the turn had fewer transactions: its commits were grouped")
+		return false
 	}
 	if err != nil && protocol.CodeOf(err) == protocol.CodeInternal && fault.Way != faultdb.Panic {
 		t.Errorf("prompt: %v; want a code that says what happened", err)
@@ -97,6 +110,7 @@ func faultyRun(t *testing.T, fault faultdb.Fault) {
 		t.Errorf("close: %v", err)
 	}
 	r.host.rested(t)
+	return true
 }
 
 // promptUntilItWorks shows that the VM heals by itself. The prompts differ, so
