@@ -41,6 +41,9 @@ type OpenSession struct {
 type Prompt struct {
 	Session protocol.SessionID
 	Content []byte
+	// Key, if not "", makes the prompt run at most once: whoever sends the same
+	// content under the same key gets the result of the one turn (S6.8).
+	Key string
 	// Open, if not nil, opens the session first if it does not exist.
 	Open    *OpenSession
 	IfAsked sessions.IfAsked
@@ -52,47 +55,46 @@ func (v *VM) Name() string { return v.name }
 // Open creates a session, or checks that the one that exists was opened alike.
 func (v *VM) Open(ctx context.Context, o OpenSession) error {
 	m := openRequest{open: sessions.Open{Spec: o.Spec, Given: o.Given}, Promise: kernel.NewPromise[kernel.Done]()}
-	return v.ask(ctx, o.Session, m, m.Promise)
+	_, err := ask(ctx, v, o.Session, m, m.Promise)
+	return err
 }
 
 // Prompt runs one turn and returns its answer when the turn's end is durable.
 func (v *VM) Prompt(ctx context.Context, p Prompt) (*protocol.Answer, error) {
-	if err := protocol.ValidSessionID(p.Session); err != nil {
-		return nil, err
-	}
 	blocks, err := acp.Blocks(p.Content)
 	if err != nil {
 		return nil, protocol.Errorf(protocol.CodeInvalidPrompt, "the prompt is no array of content blocks: %w", err)
 	}
 	m := promptRequest{
-		prompt:  sessions.Prompt{Blocks: blocks, Hash: acp.InputHash(blocks), IfAsked: p.IfAsked},
+		prompt:  sessions.Prompt{Blocks: blocks, Hash: acp.InputHash(blocks), Key: p.Key, IfAsked: p.IfAsked},
 		Promise: kernel.NewPromise[*protocol.Answer](),
 	}
 	if p.Open != nil {
 		m.prompt.Open = &sessions.Open{Spec: p.Open.Spec, Given: p.Open.Given}
 	}
-	v.send(toSession{p.Session, m})
-	answer, err := m.Wait(ctx)
-	return answer, v.explain(err)
+	return ask(ctx, v, p.Session, m, m.Promise)
 }
 
 // Cancel asks the turn of prompt to end, or the current one if prompt is "". A
 // turn that has ended already is no error.
 func (v *VM) Cancel(ctx context.Context, id protocol.SessionID, prompt protocol.PromptID) error {
 	m := cancelRequest{cancel: sessions.Cancel{Prompt: prompt}, Promise: kernel.NewPromise[kernel.Done]()}
-	return v.ask(ctx, id, m, m.Promise)
+	_, err := ask(ctx, v, id, m, m.Promise)
+	return err
 }
 
-// Permit answers a pending permission request with one of its options.
-func (v *VM) Permit(ctx context.Context, id protocol.SessionID, r protocol.RequestID, option string) error {
-	m := permitRequest{permit: sessions.Permit{Request: r, Option: option}, Promise: kernel.NewPromise[kernel.Done]()}
-	return v.ask(ctx, id, m, m.Promise)
+// Permit answers a pending permission request with one of its options. For one
+// that has ended already the answer says how (S8.3).
+func (v *VM) Permit(ctx context.Context, id protocol.SessionID, r protocol.RequestID, option string) (protocol.PermissionAnswer, error) {
+	m := permitRequest{permit: sessions.Permit{Request: r, Option: option}, Promise: kernel.NewPromise[protocol.PermissionAnswer]()}
+	return ask(ctx, v, id, m, m.Promise)
 }
 
 // Unload interrupts a session's turn and stops its adapter. The history stays.
 func (v *VM) Unload(ctx context.Context, id protocol.SessionID) error {
 	m := unloadRequest{kernel.NewPromise[kernel.Done]()}
-	return v.ask(ctx, id, m, m.Promise)
+	_, err := ask(ctx, v, id, m, m.Promise)
+	return err
 }
 
 // Watch returns a subscription to a session's events after the one numbered
@@ -207,13 +209,15 @@ func (v *VM) drain(ctx context.Context, pid *actor.PID) error {
 
 func (v *VM) send(m any) { v.node.system.Root.Send(v.pid, m) }
 
-func (v *VM) ask(ctx context.Context, id protocol.SessionID, m kernel.Request, p kernel.Promise[kernel.Done]) error {
+// ask sends a request to a session and waits for its answer.
+func ask[T any](ctx context.Context, v *VM, id protocol.SessionID, m kernel.Request, p kernel.Promise[T]) (T, error) {
 	if err := protocol.ValidSessionID(id); err != nil {
-		return err
+		var none T
+		return none, err
 	}
 	v.send(toSession{id, m})
-	_, err := p.Wait(ctx)
-	return v.explain(err)
+	value, err := p.Wait(ctx)
+	return value, v.explain(err)
 }
 
 // explain says why nobody is there. A VM that was not closed has failed: it is

@@ -44,6 +44,12 @@ type Config struct {
 	// Diagnostic hears of adapter output that had to be skipped or mended; it is
 	// called from an adapter's reader and must not block. May be nil.
 	Diagnostic func(protocol.SessionID, jsonrpc.Diagnostic)
+	// Workspace returns the directory on this machine that stands in for the home
+	// of a VM that AgentOS made, /home/agentos (S6.1); nil, or "", if none does.
+	Workspace func(vm string) string
+	// Notice hears what a person should know of a session's adapter; it must not
+	// block. May be nil.
+	Notice func(id protocol.SessionID, text string)
 	// ClientName and ClientVersion introduce the runtime to adapters.
 	ClientName, ClientVersion string
 }
@@ -88,7 +94,8 @@ func newEnv(c Config) *env {
 		host:    c.Host,
 		sources: c.Sources,
 		routes: route.Setup{
-			Launch: c.Adapters, Patience: c.Patience, ClientName: c.ClientName, ClientVersion: c.ClientVersion, Diagnostic: c.Diagnostic,
+			Launch: c.Adapters, Patience: c.Patience, ClientName: c.ClientName, ClientVersion: c.ClientVersion,
+			Diagnostic: c.Diagnostic, Workspace: c.Workspace, Notice: c.Notice,
 		},
 	}
 }

@@ -15,7 +15,8 @@ type boom struct{ kernel.Promise[kernel.Done] }
 // told.
 func (v *VM) SessionPanic(ctx context.Context, id protocol.SessionID) error {
 	m := boom{kernel.NewPromise[kernel.Done]()}
-	return v.ask(ctx, id, m, m.Promise)
+	_, err := ask(ctx, v, id, m, m.Promise)
+	return err
 }
 
 // VMPanic makes the VM's actor panic.

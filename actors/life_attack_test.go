@@ -275,7 +275,7 @@ func TestAttack_UnknownSessionsCostNothing(t *testing.T) {
 	for n := range 200 {
 		id := protocol.SessionID(fmt.Sprint("unknown", n))
 		_ = r.vm.Cancel(r.ctx(), id, "")
-		_ = r.vm.Permit(r.ctx(), id, "x", "y")
+		_, _ = r.vm.Permit(r.ctx(), id, "x", "y")
 		_ = r.vm.Unload(r.ctx(), id)
 	}
 	if after := len(r.node.Descendants()); after > before+10 {

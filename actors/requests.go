@@ -21,7 +21,7 @@ type (
 	}
 	permitRequest struct {
 		permit sessions.Permit
-		kernel.Promise[kernel.Done]
+		kernel.Promise[protocol.PermissionAnswer]
 	}
 	cancelRequest struct {
 		cancel sessions.Cancel

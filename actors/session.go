@@ -118,7 +118,13 @@ func (a *sessionActor) step(m any) (g route.Grant) {
 	case promptRequest:
 		a.prompt(m, now)
 	case permitRequest:
-		m.permit.At, m.permit.Token = now, a.wait(settle(m.Promise))
+		m.permit.At, m.permit.Token = now, a.wait(func(r sessions.Reply) {
+			if r.Err != nil {
+				m.Refuse(r.Err)
+				return
+			}
+			m.Resolve(*r.Permission)
+		})
 		a.input(m.permit, m.permit.Token)
 	case cancelRequest:
 		m.cancel.At, m.cancel.Token = now, a.wait(settle(m.Promise))
@@ -129,6 +135,15 @@ func (a *sessionActor) step(m any) (g route.Grant) {
 	case watchRequest:
 		a.watched = true
 		m.Resolve(a.feed)
+	case keyFound:
+		if m.epoch == a.epoch {
+			m.found.At = now
+			a.input(m.found, 0)
+		}
+	case permissionFound:
+		if m.epoch == a.epoch {
+			a.reply(m.reply)
+		}
 	case sessionTick:
 		if m.gen == a.gen {
 			a.input(sessions.Tick{At: now}, 0)

@@ -21,6 +21,10 @@ func (a *sessionActor) carry(c actor.Context, e sessions.Effect) {
 		a.feed.Delta(e.Delta)
 	case sessions.PublishState:
 		a.feed.State(feed.State{State: e.State, Prompt: e.Prompt, Sequence: e.Sequence})
+	case sessions.FindKey:
+		a.findKey(c, e)
+	case sessions.FindPermission:
+		a.findPermission(c, e)
 	case sessions.Reply:
 		a.reply(e)
 	case sessions.StartRoute:

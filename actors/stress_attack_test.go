@@ -191,7 +191,7 @@ func (s *stress) step(rng *rand.Rand, id protocol.SessionID, actor int, watchers
 		s.mu.Unlock()
 		for _, q := range list {
 			option := []string{"allow", "reject", "nonsense"}[rng.IntN(3)]
-			s.bounded("permit "+string(id), func(ctx context.Context) error { return vm.Permit(ctx, id, q, option) })
+			s.bounded("permit "+string(id), func(ctx context.Context) error { _, err := vm.Permit(ctx, id, q, option); return err })
 		}
 	case 5:
 		s.bounded("unload "+string(id), func(ctx context.Context) error { return vm.Unload(ctx, id) })

@@ -210,11 +210,11 @@ func TestPermission_S8(t *testing.T) {
 	if s := r.info("main").State; s != protocol.StateWaiting {
 		t.Errorf("state = %s; want waiting", s)
 	}
-	if err := r.vm.Permit(r.ctx(), "main", second, "no such option"); protocol.CodeOf(err) != protocol.CodeInvalidPermissionOption {
+	if _, err := r.vm.Permit(r.ctx(), "main", second, "no such option"); protocol.CodeOf(err) != protocol.CodeInvalidPermissionOption {
 		t.Errorf("odd option: %v; want invalid_permission_option", err)
 	}
 	for _, q := range []protocol.RequestID{second, first} {
-		if err := r.vm.Permit(r.ctx(), "main", q, "allow"); err != nil {
+		if _, err := r.vm.Permit(r.ctx(), "main", q, "allow"); err != nil {
 			t.Errorf("permit: %v", err)
 		}
 	}

@@ -8,6 +8,18 @@ type Answer struct {
 	Message    *Message // nil if the agent said nothing after the last user event
 	RestoredBy RestoredBy
 	Forced     bool // cancelled, and the adapter had to be stopped for it (S9.2)
+	// Recalled says that no turn was run for this: it is what an earlier prompt
+	// with the same idempotency key got (S6.8).
+	Recalled bool
+	// Stored is the raw result object of an older runtime, which is handed out as
+	// it is (S6.6); nil for our own. The fields above say what could be read in it.
+	Stored []byte
+}
+
+// PermissionAnswer is what the caller of a permission's answer gets (S8.3).
+type PermissionAnswer struct {
+	Status OutcomeStatus // accepted, or not_pending for one that came too late
+	Reason Reason        // how the request had ended by then; "" if accepted
 }
 
 // Message is the agent's last message of a turn.

@@ -5,6 +5,7 @@ import (
 
 	"agentos/protocol"
 	"agentos/protocol/acp"
+	"agentos/protocol/public"
 	"agentos/protocol/rawjson"
 )
 
@@ -45,6 +46,78 @@ func extend(m *protocol.Message, u acp.Update) {
 	if u.MessageID != "" {
 		m.ID = protocol.MessageID(u.MessageID)
 	}
+}
+
+// Spoken appends to said, what the agent has said since the last user event, what
+// is said in more, the events behind it: what Message is made of (S6.6).
+func Spoken(said, more []protocol.Event) []protocol.Event {
+	for _, e := range more {
+		u, err := acp.ParseUpdate(e.Payload)
+		switch {
+		case e.Kind != protocol.KindUpdate || err != nil:
+		case u.Chunk == acp.User:
+			said = nil
+		case u.Chunk == acp.Agent:
+			said = append(said, e)
+		}
+	}
+	return said
+}
+
+// Recall returns what the caller of a prompt that has ended got: from its row,
+// and from the Spoken events of its turn. Of a prompt that has not ended there
+// is nothing to recall; it is busy.
+func Recall(id protocol.SessionID, p protocol.Prompt, spoken []protocol.Event) StoredKey {
+	found := StoredKey{Hash: p.Hash}
+	switch p.State {
+	case protocol.PromptCompletedState:
+		a := recallAnswer(p.Result, spoken)
+		a.Session, a.Prompt, a.Recalled = id, p.ID, true
+		found.Answer = &a
+	case protocol.PromptFailedState, protocol.PromptCancelledState:
+		found.Err = public.ParseErrorObject(p.Error)
+	default:
+		found.Err = protocol.Errorf(protocol.CodeSessionBusy, "prompt %s of session %q has not ended", p.ID, id)
+	}
+	return found
+}
+
+// recallAnswer reads a stored result. An older runtime stored the message along
+// with it, and its result is handed out as it is.
+func recallAnswer(raw []byte, spoken []protocol.Event) (a protocol.Answer) {
+	var earlier protocol.MessageID
+	for m := range rawjson.Members(raw) {
+		text, _ := rawjson.String(m.Value)
+		switch {
+		case m.Is("stopReason"):
+			a.StopReason = text
+		case m.Is("restoredBy"):
+			a.RestoredBy = protocol.RestoredBy(text)
+		case m.Is("forced"):
+			a.Forced = string(m.Value) == "true"
+		case m.Is("earlier"):
+			earlier = protocol.MessageID(text)
+		case m.Is("message"):
+			a.Stored, a.Message = raw, storedMessage(m.Value)
+		}
+	}
+	if a.Stored == nil {
+		a.Message = Message(spoken, earlier)
+	}
+	return a
+}
+
+func storedMessage(raw []byte) *protocol.Message {
+	content, ok := rawjson.Get(raw, "content")
+	if !ok {
+		return nil
+	}
+	id, _ := rawjson.GetString(raw, "id")
+	m := &protocol.Message{ID: protocol.MessageID(id)}
+	for block := range rawjson.Elements(content) {
+		m.Content = append(m.Content, block)
+	}
+	return m
 }
 
 // result is what is stored of an answer: the message itself is in the events

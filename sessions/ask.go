@@ -79,12 +79,16 @@ func (s *Session) openPermission(in Ask) {
 	s.publishState()
 }
 
-// stepPermit answers a pending request. The first to be stored wins; for a later
-// one there is nothing pending any more.
+// stepPermit answers a pending request. The first to be stored wins; a later one
+// is told how it ended, which is stored by then (S8.3).
 func (s *Session) stepPermit(in Permit) *protocol.Error {
 	p := s.find(in.Request)
 	if p == nil {
-		return protocol.Errorf(protocol.CodeRequestNotFound, "no permission request %q is pending in session %q", in.Request, s.rec.ID)
+		if !s.exists {
+			return s.noSession()
+		}
+		s.after(FindPermission{Token: in.Token, Request: in.Request})
+		return nil
 	}
 	view, err := acp.ParsePermission(p.Request)
 	if err != nil || !permission.Offered(view.Options, in.Option) {
@@ -94,7 +98,7 @@ func (s *Session) stepPermit(in Permit) *protocol.Error {
 	result := acp.Selected(in.Option)
 	s.closePermission(*p, protocol.PermissionResponded, protocol.ReasonAccepted, result, in.At)
 	s.publishState()
-	s.after(Reply{Token: in.Token})
+	s.after(Reply{Token: in.Token, Permission: &protocol.PermissionAnswer{Status: protocol.OutcomeAccepted}})
 	return nil
 }
 

@@ -68,12 +68,22 @@ type (
 		Call   Call
 		Result []byte
 	}
+	// FindKey asks for what is stored under an idempotency key; KeyFound follows,
+	// always.
+	FindKey struct{ Key string }
+	// FindPermission has the owner answer a caller from what is stored of a request
+	// that is not pending (S8.3).
+	FindPermission struct {
+		Token   Token
+		Request protocol.RequestID
+	}
 	// Reply answers a caller: with Err, or with a value that depends on the
-	// input (a *protocol.Answer for Prompt, nil otherwise).
+	// input: Answer for Prompt, Permission for Permit, none otherwise.
 	Reply struct {
-		Token  Token
-		Answer *protocol.Answer
-		Err    *protocol.Error
+		Token      Token
+		Answer     *protocol.Answer
+		Permission *protocol.PermissionAnswer
+		Err        *protocol.Error
 	}
 	// Hold keeps the VM awake, from reservation to the terminal commit (S13).
 	Hold struct{ Prompt protocol.PromptID }
@@ -85,15 +95,17 @@ type (
 	Note struct{ Text string }
 )
 
-func (Publish) effect()      {}
-func (PublishDelta) effect() {}
-func (PublishState) effect() {}
-func (StartRoute) effect()   {}
-func (StopRoute) effect()    {}
-func (Dispatch) effect()     {}
-func (SendCancel) effect()   {}
-func (AnswerCall) effect()   {}
-func (Reply) effect()        {}
-func (Hold) effect()         {}
-func (Release) effect()      {}
-func (Note) effect()         {}
+func (Publish) effect()        {}
+func (PublishDelta) effect()   {}
+func (PublishState) effect()   {}
+func (StartRoute) effect()     {}
+func (StopRoute) effect()      {}
+func (Dispatch) effect()       {}
+func (SendCancel) effect()     {}
+func (AnswerCall) effect()     {}
+func (FindKey) effect()        {}
+func (FindPermission) effect() {}
+func (Reply) effect()          {}
+func (Hold) effect()           {}
+func (Release) effect()        {}
+func (Note) effect()           {}

@@ -62,8 +62,17 @@ type (
 		Message protocol.MessageID // of the user's message
 		Blocks  [][]byte           // raw content blocks, at least one
 		Hash    [32]byte
+		Key     string // idempotency key; "" if none (S6.8)
 		IfAsked IfAsked
 		At      protocol.TimeMS
+	}
+	// KeyFound answers FindKey: what is stored under the key, nil if nothing is, or
+	// Err if that could not be read.
+	KeyFound struct {
+		Key    string
+		Stored *StoredKey
+		Err    *protocol.Error
+		At     protocol.TimeMS
 	}
 	// RouteUp reports that the adapter is ready for prompts.
 	RouteUp struct {
@@ -133,6 +142,7 @@ type (
 
 func (Open) input()      {}
 func (Prompt) input()    {}
+func (KeyFound) input()  {}
 func (RouteUp) input()   {}
 func (RouteDown) input() {}
 func (Update) input()    {}
@@ -143,6 +153,14 @@ func (Cancel) input()    {}
 func (Unload) input()    {}
 func (Settle) input()    {}
 func (Tick) input()      {}
+
+// StoredKey is what became of the prompt that an idempotency key was used for:
+// Answer or Err.
+type StoredKey struct {
+	Hash   [32]byte
+	Answer *protocol.Answer
+	Err    *protocol.Error
+}
 
 // Binding is what bringing a route up has established.
 type Binding struct {

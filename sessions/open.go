@@ -8,27 +8,10 @@ import (
 )
 
 // stepOpen creates the session, or compares what was given explicitly with what
-// it was opened with (S6.1). An agent that has never come up may be replaced:
-// there is no adapter session that would be lost by it.
+// it was opened with (S6.1).
 func (s *Session) stepOpen(in Open) *protocol.Error {
 	if s.exists {
-		replace := in.Given&FieldAgent != 0 && s.rec.ACPSession == "" && s.turn == nil && s.phase == routeNone
-		if replace {
-			in.Given &^= FieldAgent
-		}
-		if field := differs(in, s.rec.Spec); field != "" {
-			return protocol.Errorf(protocol.CodeSessionConflict,
-				"session %q was opened with another %s; leave it out to use the session as it is, or name another session", s.rec.ID, field).
-				With("field", field)
-		}
-		if replace && !sameAgent(in.Spec, s.rec.Spec) {
-			if err := validSpec(in.Spec); err != nil {
-				return err
-			}
-			s.record(protocol.LaunchChanged{Agent: in.Spec.Agent, Launch: in.Spec.Launch})
-		}
-		s.after(Reply{Token: in.Token})
-		return nil
+		return s.reopen(in)
 	}
 	if err := validSpec(in.Spec); err != nil {
 		return err
@@ -40,13 +23,48 @@ func (s *Session) stepOpen(in Open) *protocol.Error {
 	return nil
 }
 
+// reopen compares, and replaces the agent if another one was named: of all that
+// a session was opened with, only that may change (S6.1).
+func (s *Session) reopen(in Open) *protocol.Error {
+	if field := differs(in, s.rec.Spec); field != "" {
+		return protocol.Errorf(protocol.CodeSessionConflict,
+			"session %q was opened with another %s; leave it out to use the session as it is, or name another session", s.rec.ID, field).
+			With("field", field)
+	}
+	if in.Given&FieldAgent != 0 && !sameAgent(in.Spec, s.rec.Spec) {
+		if err := s.admit(); err != nil {
+			return err
+		}
+		if err := validSpec(in.Spec); err != nil {
+			return err
+		}
+		s.replaceAgent(in)
+	}
+	s.after(Reply{Token: in.Token})
+	return nil
+}
+
+// replaceAgent gives the session another agent. What the old one has of it, a
+// conversation under an id of its own, is kept aside; its options mean nothing
+// to the new one.
+func (s *Session) replaceAgent(in Open) {
+	s.closeRun(in.At)
+	s.stopRoute()
+	s.record(protocol.LaunchChanged{Agent: in.Spec.Agent, Launch: in.Spec.Launch})
+	if s.rec.ACPSession != "" {
+		s.record(protocol.AdapterBound{PreviousACP: keepAside(s.rec.PreviousACP, s.rec.ACPSession)})
+	}
+	if s.rec.ConfigOptions != nil {
+		s.recordProfile(nil, s.rec.Title)
+	}
+}
+
 func differs(in Open, have protocol.Spec) string {
 	for _, f := range []struct {
 		field Field
 		name  string
 		same  bool
 	}{
-		{FieldAgent, "agent", sameAgent(in.Spec, have)},
 		{FieldCwd, "cwd", in.Spec.Cwd == have.Cwd},
 		{FieldDirectories, "additionalDirectories", slices.Equal(in.Spec.AdditionalDirectories, have.AdditionalDirectories)},
 		{FieldEnv, "env", maps.Equal(in.Spec.Env, have.Env)},

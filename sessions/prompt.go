@@ -7,11 +7,22 @@ import (
 	"agentos/sessions/turn"
 )
 
-// stepPrompt reserves a turn (S6.2) and accepts it at once if the adapter is up.
+// stepPrompt begins a turn, unless its key has had one (S6.8).
 func (s *Session) stepPrompt(in Prompt) *protocol.Error {
 	if err := s.checkContent(in.Blocks); err != nil {
 		return err
 	}
+	if err := checkKey(in.Key); err != nil {
+		return err
+	}
+	if in.Key == "" || !s.exists {
+		return s.begin(in)
+	}
+	return s.beginKeyed(in)
+}
+
+// begin reserves a turn (S6.2) and accepts it at once if the adapter is up.
+func (s *Session) begin(in Prompt) *protocol.Error {
 	if in.Open != nil {
 		if err := s.stepOpen(*in.Open); err != nil {
 			return err
@@ -21,6 +32,7 @@ func (s *Session) stepPrompt(in Prompt) *protocol.Error {
 		return err
 	}
 	s.turn, s.prompt = turn.Reserve(in.ID, uint64(in.Token)), in
+	s.turn.Key, s.turn.Hash = in.Key, in.Hash
 	s.now(Hold{Prompt: in.ID})
 	switch s.phase {
 	case routeLive:
@@ -35,13 +47,17 @@ func (s *Session) stepPrompt(in Prompt) *protocol.Error {
 func (s *Session) admit() *protocol.Error {
 	switch {
 	case !s.exists:
-		return protocol.Errorf(protocol.CodeSessionNotFound, "no session %q; a prompt through the command line opens it", s.rec.ID)
+		return s.noSession()
 	case s.turn != nil:
 		return s.busy(s.turn.ID)
 	case s.active != nil:
 		return s.busy(s.active.ID)
 	}
 	return nil
+}
+
+func (s *Session) noSession() *protocol.Error {
+	return protocol.Errorf(protocol.CodeSessionNotFound, "no session %q; a prompt through the command line opens it", s.rec.ID)
 }
 
 // checkContent refuses a prompt for its own sake, before a session is opened for
@@ -90,6 +106,7 @@ func (s *Session) accept(at protocol.TimeMS) {
 	s.served = true
 	s.record(protocol.PromptAccepted{Prompt: protocol.Prompt{
 		ID:         in.ID,
+		Key:        in.Key,
 		Hash:       in.Hash,
 		State:      protocol.PromptAcceptedState,
 		FirstInput: s.rec.Latest + 1,
@@ -138,7 +155,7 @@ func (s *Session) complete(stop string, forced bool, at protocol.TimeMS) {
 	}
 	p := s.ending(protocol.PromptCompletedState, at)
 	p.Result = result(answer, p, t.Earlier())
-	s.end(p, Reply{Token: Token(t.Token), Answer: answer})
+	s.end(p, Reply{Answer: answer})
 }
 
 // fail ends the turn with an error, that of the verdict if one stands; reason is
@@ -152,7 +169,7 @@ func (s *Session) fail(why *protocol.Error, reason protocol.Reason, at protocol.
 	s.closePermissions(reason, at)
 	p := s.ending(protocol.PromptFailedState, at)
 	p.Error = public.ErrorObject(why)
-	s.end(p, Reply{Token: Token(t.Token), Err: why})
+	s.end(p, Reply{Err: why})
 }
 
 func (s *Session) ending(state protocol.PromptState, at protocol.TimeMS) protocol.Prompt {
@@ -167,15 +184,22 @@ func (s *Session) end(p protocol.Prompt, reply Reply) {
 	s.markPrompted()
 	s.record(protocol.PromptEnded{Prompt: p})
 	s.publishState()
-	s.after(reply)
+	s.answer(reply)
 	s.after(Release{Prompt: p.ID})
 	s.turn = nil
 }
 
+// answer tells everybody who waits for the turn.
+func (s *Session) answer(reply Reply) {
+	for _, caller := range s.turn.Callers {
+		reply.Token = Token(caller)
+		s.after(reply)
+	}
+}
+
 // drop ends a turn that nothing was stored of.
 func (s *Session) drop(reply Reply) {
-	reply.Token = Token(s.turn.Token)
-	s.after(reply)
+	s.answer(reply)
 	s.after(Release{Prompt: s.turn.ID})
 	s.turn, s.prompt = nil, Prompt{}
 }

@@ -2,6 +2,7 @@ package sessions_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -61,7 +62,7 @@ func (d *driver) pick(what string, from ...string) string {
 func (d *driver) one() {
 	d.at += protocol.TimeMS(rapid.SampledFrom([]int{0, 0, 1, 100, 300, -5000, 12000}).Draw(d.t, "later"))
 	switch d.pick("what", "turn", "turn", "turn", "open", "prompt", "up", "up", "down", "update", "update", "update", "update", "ask", "ask",
-		"answer", "answer", "permit", "permit", "cancel", "unload", "tick", "slow", "commit", "commit", "refuse", "crash", "swap") {
+		"answer", "answer", "permit", "permit", "find", "cancel", "unload", "tick", "slow", "commit", "commit", "refuse", "crash", "swap") {
 	case "turn":
 		d.prompt()
 		d.up(d.o.last)
@@ -81,6 +82,8 @@ func (d *driver) one() {
 		d.answer()
 	case "permit":
 		d.permit()
+	case "find":
+		d.find()
 	case "cancel":
 		in := sessions.Cancel{Token: d.token(caller{}), At: d.at}
 		if rapid.Bool().Draw(d.t, "named") {
@@ -172,7 +175,11 @@ func (d *driver) opening() sessions.Open {
 
 func (d *driver) prompt() {
 	id := protocol.PromptID(fmt.Sprintf("p%d", len(d.prompts)+1))
-	in := sessions.Prompt{Token: d.token(caller{prompt: id}), ID: id, Message: protocol.MessageID("u-" + string(id)), At: d.at}
+	in := sessions.Prompt{ID: id, Message: protocol.MessageID("u-" + string(id)), At: d.at}
+	if rapid.IntRange(0, 2).Draw(d.t, "keyed") == 0 {
+		in.Key, in.Hash[0] = d.pick("key", "k1", "k2", "k3"), rapid.SampledFrom([]byte{1, 1, 1, 2}).Draw(d.t, "hash")
+	}
+	in.Token = d.token(caller{prompt: id, key: in.Key, hash: in.Hash})
 	for range rapid.IntRange(0, 2).Draw(d.t, "blocks") {
 		in.Blocks = append(in.Blocks, acp.TextBlock("hi"))
 	}
@@ -185,6 +192,21 @@ func (d *driver) prompt() {
 	}
 	d.prompts = append(d.prompts, id)
 	d.call(in)
+}
+
+// find answers the oldest question about a key, now and then with an error.
+func (d *driver) find() {
+	if len(d.w.finds) == 0 {
+		return
+	}
+	in := sessions.KeyFound{Key: d.w.finds[0], At: d.at}
+	d.w.finds = d.w.finds[1:]
+	if rapid.IntRange(0, 9).Draw(d.t, "unreadable") == 0 {
+		in.Err = fault("session_busy")
+	} else {
+		in.Stored = d.o.stored.used(in.Key)
+	}
+	d.step(in)
 }
 
 func (d *driver) promptID() protocol.PromptID {
@@ -282,11 +304,14 @@ func (d *driver) permit() {
 	} else if len(d.asked) > 0 {
 		in.Request = rapid.SampledFrom(d.asked).Draw(d.t, "request")
 	}
+	pending := slices.ContainsFunc(d.o.machine.Snapshot().Pending, func(p protocol.Permission) bool { return p.ID == in.Request })
 	before := d.w.permitted[in.Request]
-	d.w.permitted[in.Request] = in.Option
+	if pending {
+		d.w.permitted[in.Request] = in.Option
+	}
 	if d.call(in) != nil {
 		d.w.permitted[in.Request] = before
-	} else if before != "" {
+	} else if before != "" && pending {
 		d.t.Fatalf("%s was permitted twice", in.Request)
 	}
 }
@@ -348,7 +373,7 @@ func (d *driver) swap() {
 	for _, c := range d.w.routes {
 		live = live || !c.down
 	}
-	if live || len(d.o.flight) > 0 || !d.o.machine.Exists() {
+	if live || len(d.o.flight) > 0 || len(d.w.finds) > 0 || !d.o.machine.Exists() {
 		return
 	}
 	d.o.shadow = d.o.machine
@@ -360,6 +385,9 @@ func (d *driver) toRest() {
 	d.o.slow = false
 	d.o.commitAll()
 	for range 3 {
+		for len(d.w.finds) > 0 {
+			d.find()
+		}
 		d.step(sessions.Cancel{Token: d.token(caller{}), At: d.at})
 		d.at += 20_000
 		d.tick(d.at)

@@ -141,6 +141,14 @@ func (c *console) parse(cmd string, words []string, opts map[string]string) sess
 		return c.open(opts)
 	case "prompt":
 		return c.prompt(words, opts)
+	case "found": // "found k1" from what is stored, "found k1 CODE" if that fails
+		in := sessions.KeyFound{Key: words[0], At: c.at}
+		if len(words) > 1 {
+			in.Err = fault(words[1])
+		} else {
+			in.Stored = c.o.stored.used(words[0])
+		}
+		return in
 	case "up":
 		b := sessions.Binding{ACP: 1, ACPSession: protocol.ACPSessionID(words[0]), RestoredBy: protocol.RestoredBy(words[1])}
 		if v, ok := opts["config"]; ok {
@@ -211,12 +219,15 @@ func (c *console) prompt(words []string, opts map[string]string) sessions.Input 
 	for _, w := range words[1:] {
 		in.Blocks = append(in.Blocks, acp.TextBlock(w))
 	}
+	in.Key, in.Hash = opts["key"], acp.InputHash(in.Blocks)
 	if opts["if-asked"] == "end" {
 		in.IfAsked = sessions.EndTurn
 	}
 	if cwd, ok := opts["open"]; ok {
 		open := sessions.Open{Spec: spec, At: c.at}
-		open.Given, open.Spec.Cwd = sessions.FieldCwd, cwd
+		if open.Given, open.Spec.Cwd = sessions.FieldCwd, cwd; opts["agent"] != "" {
+			open.Given, open.Spec.Agent = open.Given|sessions.FieldAgent, opts["agent"]
+		}
 		in.Open = &open
 	}
 	return in

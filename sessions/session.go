@@ -57,7 +57,8 @@ type Session struct {
 	binding   Binding
 	served    bool // a turn was accepted on the binding: the next one finds it live
 	turn      *turn.Turn
-	prompt    Prompt // the input behind turn, while Reserved
+	prompt    Prompt              // the input behind turn, while Reserved
+	parked    map[string][]Prompt // prompts whose key is being looked up, oldest first
 	calls     map[protocol.RequestID]Call
 	run       *coalesce.Buffer
 	runs      int                // runs opened, for their ids
@@ -74,11 +75,12 @@ type Session struct {
 // New returns the machine of a session that does not exist yet.
 func New(id protocol.SessionID, cfg Config) *Session {
 	return &Session{
-		cfg:   cfg,
-		rec:   protocol.Record{ID: id, State: protocol.StateIdle, OldestRetained: 1},
-		route: cfg.FirstRoute,
-		calls: map[protocol.RequestID]Call{},
-		run:   coalesce.New(cfg.Limits.CompletedMessageBytes),
+		cfg:    cfg,
+		rec:    protocol.Record{ID: id, State: protocol.StateIdle, OldestRetained: 1},
+		route:  cfg.FirstRoute,
+		parked: map[string][]Prompt{},
+		calls:  map[protocol.RequestID]Call{},
+		run:    coalesce.New(cfg.Limits.CompletedMessageBytes),
 	}
 }
 
@@ -119,6 +121,8 @@ func (s *Session) Step(in Input) *protocol.Error {
 		return s.stepOpen(in)
 	case Prompt:
 		return s.stepPrompt(in)
+	case KeyFound:
+		s.stepKeyFound(in)
 	case RouteUp:
 		s.stepRouteUp(in)
 	case RouteDown:

@@ -21,7 +21,11 @@ func showChange(c protocol.Change) string {
 	case protocol.EventAppended:
 		return fmt.Sprintf("event %d %s", c.Event.Sequence, showEvent(c.Event))
 	case protocol.PromptAccepted:
-		return fmt.Sprintf("accepted %s, input from %d", c.Prompt.ID, c.Prompt.FirstInput)
+		key := ""
+		if c.Prompt.Key != "" {
+			key = ", key " + c.Prompt.Key
+		}
+		return fmt.Sprintf("accepted %s%s, input from %d", c.Prompt.ID, key, c.Prompt.FirstInput)
 	case protocol.PromptEnded:
 		what := string(c.Prompt.Result)
 		if c.Prompt.State == protocol.PromptFailedState {
@@ -83,6 +87,10 @@ func (c *console) showEffect(e sessions.Effect) string {
 		return fmt.Sprintf("send cancel of %s to %s on route %d", e.Prompt, e.ACP, e.Route)
 	case sessions.AnswerCall:
 		return fmt.Sprintf("answer %s on route %d: %s", e.Call, e.Route, e.Result)
+	case sessions.FindKey:
+		return "find key " + e.Key
+	case sessions.FindPermission:
+		return fmt.Sprintf("find what became of %s for %s", e.Request, c.tokens[e.Token-1])
 	case sessions.Reply:
 		return c.showReply(e)
 	case sessions.Hold:
@@ -110,6 +118,9 @@ func (c *console) showReply(r sessions.Reply) string {
 			c.t.Errorf("the answer is no JSON: %s", line)
 		}
 		return fmt.Sprintf("reply to %s: %s", who, line)
+	}
+	if r.Permission != nil {
+		return fmt.Sprintf("reply to %s: %s", who, r.Permission.Status)
 	}
 	return fmt.Sprintf("reply to %s: done", who)
 }

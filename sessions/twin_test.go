@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"agentos/protocol"
+	"agentos/sessions"
 )
 
 // twin is a dumb database of one session: tables that hold what changes say,
@@ -95,6 +96,9 @@ func (w *twin) accept(p protocol.Prompt) error {
 		p.FirstInput != protocol.Sequence(len(w.events)+1) {
 		return fmt.Errorf("prompt cannot be accepted: %+v", p)
 	}
+	if p.Key != "" && w.byKey(p.Key) != nil {
+		return fmt.Errorf("key %q is used twice", p.Key)
+	}
 	w.prompts = append(w.prompts, p)
 	return nil
 }
@@ -145,6 +149,26 @@ func (w *twin) active() *protocol.Prompt {
 		return &w.prompts[n-1]
 	}
 	return nil
+}
+
+// byKey returns the prompt that a key was used for.
+func (w *twin) byKey(key string) *protocol.Prompt {
+	for i := range w.prompts {
+		if w.prompts[i].Key == key {
+			return &w.prompts[i]
+		}
+	}
+	return nil
+}
+
+// used answers FindKey from the tables.
+func (w *twin) used(key string) *sessions.StoredKey {
+	p := w.byKey(key)
+	if p == nil {
+		return nil
+	}
+	stored := sessions.Recall("s", *p, sessions.Spoken(nil, w.events[p.FirstInput-1:p.LastOutput]))
+	return &stored
 }
 
 func (w *twin) find(id protocol.RequestID) *protocol.Permission {

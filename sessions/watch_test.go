@@ -24,6 +24,7 @@ type world struct {
 	asks       map[sessions.Call]*question
 	permitted  map[protocol.RequestID]string // option, by the calls of Permit that were taken
 	waiting    map[sessions.Token]caller
+	finds      []string // keys that are being looked up
 	held       map[protocol.PromptID]bool
 	shown      protocol.Sequence // last event published
 	state      string            // last state published
@@ -40,7 +41,9 @@ type connection struct {
 // caller waits for a reply.
 type caller struct {
 	prompt protocol.PromptID // whose answer it waits for, "" if none
-	routes []sessions.Route  // whose end it waits for
+	key    string            // or that of the prompt that its key was used for
+	hash   [32]byte
+	routes []sessions.Route // whose end it waits for
 }
 
 // question is one permission request.
@@ -96,6 +99,10 @@ func (w *world) see(when string, e sessions.Effect) {
 		w.cancelled[e.Prompt] = true
 	case sessions.AnswerCall:
 		w.answer(e)
+	case sessions.FindKey:
+		w.finds = append(w.finds, e.Key)
+	case sessions.FindPermission:
+		w.past(e)
 	case sessions.Reply:
 		w.reply(e)
 	case sessions.Hold:
@@ -188,6 +195,9 @@ func (w *world) reply(e sessions.Reply) {
 	if c.prompt == "" {
 		return
 	}
+	if c.key != "" {
+		c.prompt = w.keyed(c, e)
+	}
 	var stored protocol.Prompt // its state is "" if it was never accepted
 	for _, p := range w.o.stored.prompts {
 		if p.ID == c.prompt {
@@ -211,6 +221,41 @@ func (w *world) reply(e sessions.Reply) {
 	}
 }
 
+// keyed holds S6.8: whoever has the same key and content gets what the one turn
+// got, and with other content nothing. It returns whose prompt the reply is
+// about.
+func (w *world) keyed(c caller, e sessions.Reply) protocol.PromptID {
+	w.t.Helper()
+	used := w.o.stored.byKey(c.key)
+	conflict := e.Err != nil && e.Err.Code == protocol.CodeIdempotencyConflict
+	switch {
+	case e.Err == nil && e.Answer.Prompt == c.prompt, conflict && used == nil: // its own turn; or one that never came up
+		return c.prompt
+	case e.Err != nil && e.Err.Code == protocol.CodeSessionBusy, used == nil:
+		return ""
+	case conflict != (used.Hash != c.hash):
+		w.t.Fatalf("key %q was used with %x; %x got %+v", c.key, used.Hash[:1], c.hash[:1], e)
+	case conflict:
+		return ""
+	case e.Err == nil && e.Answer.Prompt != used.ID:
+		w.t.Fatalf("key %q was used for %s; %s got the answer of %s", c.key, used.ID, c.prompt, e.Answer.Prompt)
+	}
+	return used.ID
+}
+
+// past holds S8.3: of a request that is not pending it is stored how it ended, if
+// it ever was.
+func (w *world) past(e sessions.FindPermission) {
+	w.t.Helper()
+	if _, waits := w.waiting[e.Token]; !waits {
+		w.t.Fatalf("token %d is to be told about %s, and nobody waits", e.Token, e.Request)
+	}
+	delete(w.waiting, e.Token)
+	if p := w.o.stored.find(e.Request); p != nil && p.State == protocol.PermissionPending {
+		w.t.Fatalf("%s is to be looked up, and it is pending", e.Request)
+	}
+}
+
 // readBack holds S6.6: an answer that is read from what is stored is the answer
 // that was given.
 func (w *world) readBack(p protocol.Prompt, a protocol.Answer) {
@@ -223,16 +268,9 @@ func (w *world) readBack(p protocol.Prompt, a protocol.Answer) {
 	if err := json.Unmarshal(p.Result, &r); err != nil {
 		w.t.Fatalf("result %s: %v", p.Result, err)
 	}
-	var said []protocol.Event
-	for _, e := range w.o.stored.events[r.First-1 : r.Last] {
-		if said = append(said, e); strings.Contains(string(e.Payload), `"user_message_chunk"`) {
-			said = nil
-		}
-	}
-	got := protocol.Answer{
-		Session: "s", Prompt: p.ID, StopReason: r.StopReason, RestoredBy: protocol.RestoredBy(r.RestoredBy), Forced: r.Forced,
-		Message: sessions.Message(said, protocol.MessageID(r.Earlier)),
-	}
+	said := sessions.Spoken(nil, w.o.stored.events[r.First-1:r.Last])
+	got := *sessions.Recall("s", p, said).Answer
+	got.Recalled = a.Recalled // the one thing that may differ
 	if diff := cmp.Diff(a, got); diff != "" || got.Message != nil && string(got.Message.ID) != r.MessageID {
 		w.t.Fatalf("%s is not the answer that was given (-given +stored):\n%s", p.Result, diff)
 	}
@@ -301,6 +339,7 @@ func (w *world) answer(e sessions.AnswerCall) {
 // told by it, and nothing but a prompt that has to be settled holds the VM.
 func (w *world) lost() {
 	clear(w.waiting)
+	w.finds = nil
 	clear(w.texts)
 	clear(w.streamed)
 	for id := range w.held {
@@ -317,6 +356,8 @@ func (w *world) rest() {
 	switch {
 	case len(w.waiting) > 0:
 		w.t.Fatalf("tokens were never answered: %v", w.waiting)
+	case len(w.finds) > 0:
+		w.t.Fatalf("keys were never looked up: %v", w.finds)
 	case len(w.held) > 0:
 		w.t.Fatalf("the VM is held for ever: %v", w.held)
 	case len(w.texts) > 0:

@@ -22,6 +22,7 @@ import (
 type lifeline struct {
 	env      *kernel.Env
 	setup    Setup
+	vm       string
 	record   protocol.Record
 	credit   *credit
 	log      *zap.Logger
@@ -33,7 +34,7 @@ type lifeline struct {
 
 // run is the whole life of one route.
 func (l *lifeline) run(ctx context.Context) {
-	client, binding, err := l.bringUp(ctx)
+	client, binding, err := l.begin(ctx)
 	if err != nil {
 		if ctx.Err() != nil {
 			err = kernel.Stopping()
@@ -43,6 +44,13 @@ func (l *lifeline) run(ctx context.Context) {
 	}
 	l.tell(bound{binding: binding})
 	l.tell(hasEnded{l.watch(ctx, client, binding)})
+}
+
+func (l *lifeline) begin(ctx context.Context) (Adapter, sessions.Binding, error) {
+	if err := l.place(); err != nil {
+		return nil, sessions.Binding{}, err
+	}
+	return l.bringUp(ctx)
 }
 
 // watch waits for the end of the adapter, or ends it.

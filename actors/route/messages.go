@@ -18,6 +18,12 @@ type Setup struct {
 	// Diagnostic hears of adapter output that had to be skipped or mended; it
 	// runs on a reader and must not block. May be nil.
 	Diagnostic func(protocol.SessionID, jsonrpc.Diagnostic)
+	// Workspace returns the directory of a VM on this machine that stands in for
+	// the home of a virtual machine; nil, or "", if there is none (S6.1).
+	Workspace func(vm string) string
+	// Notice hears what a person should know of a session's adapter. It must not
+	// block. May be nil.
+	Notice func(id protocol.SessionID, text string)
 }
 
 // The messages from a route to its session. The route's number, in the inputs

@@ -113,7 +113,7 @@ func (r *Actor) start(c actor.Context) {
 	r.deaf = make(chan struct{}, 1)
 	self, root := c.Self(), c.ActorSystem().Root
 	l := &lifeline{
-		env: r.env, setup: r.setup, record: r.record, credit: r.credit, log: r.log(),
+		env: r.env, setup: r.setup, vm: r.vm, record: r.record, credit: r.credit, log: r.log(),
 		tell:     func(m any) { root.Send(self, m) },
 		activity: make(chan struct{}, 1), deaf: r.deaf,
 	}

@@ -221,8 +221,12 @@ func (a *asker) read(over context.Context) (string, error) {
 func (a *asker) permit(id protocol.RequestID, option string) {
 	ctx, cancel := context.WithTimeout(context.Background(), silenceNotice)
 	defer cancel()
-	if err := a.vm.Permit(ctx, a.session, id, option); err != nil {
+	answer, err := a.vm.Permit(ctx, a.session, id, option)
+	switch {
+	case err != nil:
 		a.say("  %s\n", a.style.Bad("not answered: "+transcript.Line(err.Error(), 200)))
+	case answer.Status == protocol.OutcomeNotPending:
+		a.say("  %s\n", a.style.Dim("too late: "+strings.ReplaceAll(string(answer.Reason), "_", " ")))
 	}
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"sync"
@@ -39,6 +40,11 @@ func styleFor(f *os.File) transcript.Style {
 }
 
 func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
+
+// note prints something on stderr that is not part of the answer.
+func (c *console) note(text string) {
+	fmt.Fprintln(c.err, c.notes.Dim("agentos: "+transcript.Text(text)))
+}
 
 // stream is a stream to print on. Its Write never fails: what is printed depends
 // on nothing that is printed, and a turn goes on when its reader has left. The

@@ -138,6 +138,21 @@ func workingDir(dir string, given bool) (string, error) {
 	return abs, nil
 }
 
+// workspaceDir is --workspace: "" or a directory that is there.
+func workspaceDir(dir string) (string, error) {
+	if dir == "" {
+		return "", nil
+	}
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return "", err
+	}
+	if info, err := os.Stat(abs); err != nil || !info.IsDir() {
+		return "", usage("--workspace %q is not a directory", dir)
+	}
+	return abs, nil
+}
+
 func directories(dirs []string) ([]string, error) {
 	var all []string
 	for _, dir := range dirs {

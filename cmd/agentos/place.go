@@ -13,6 +13,8 @@ import (
 type place struct {
 	name string // as it was asked for
 	path string // of its database, absolute
+	// space is what --workspace said, absolute; "" if nothing.
+	space string
 }
 
 const defaultVM = "default"
@@ -33,7 +35,7 @@ func locate(vm string) (place, error) {
 		if err == nil && strings.HasSuffix(vm, "/") {
 			path += "/" // so that it is refused as no file
 		}
-		return place{vm, path}, err
+		return place{name: vm, path: path}, err
 	case !vmName.MatchString(vm):
 		return place{}, usage("--vm %q is neither a name (letters, digits, . _ -, at most 64, not starting with a dot) nor a path", vm)
 	}
@@ -41,7 +43,7 @@ func locate(vm string) (place, error) {
 	if err != nil {
 		return place{}, err
 	}
-	return place{vm, filepath.Join(data, "vms", vm, "vm.db")}, nil
+	return place{name: vm, path: filepath.Join(data, "vms", vm, "vm.db")}, nil
 }
 
 // dataDir is where named VMs are.
@@ -67,6 +69,14 @@ func (p place) new() bool {
 
 // descriptor is the place as the runtime takes it.
 func (p place) descriptor() protocol.Descriptor { return protocol.Descriptor{SQLiteFile: p.path} }
+
+// workspace is what stands in for the home directory of a VM that AgentOS made.
+func (p place) workspace() string {
+	if p.space != "" {
+		return p.space
+	}
+	return p.path + ".workspace"
+}
 
 // scriptedDir is where the built-in agent keeps its private sessions.
 func (p place) scriptedDir() string { return p.path + ".scripted" }

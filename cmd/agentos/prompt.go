@@ -19,6 +19,8 @@ type promptFlags struct {
 	addDirs []string
 	env     []string
 	policy  string
+	key     string
+	space   string
 	json    bool
 	quiet   bool
 }
@@ -63,6 +65,8 @@ func (a *app) promptCommand() *cobra.Command {
 	flags.StringArrayVar(&f.addDirs, "add-dir", nil, "another `DIR` that the agent may use; repeatable")
 	flags.StringArrayVar(&f.env, "env", nil, "`NAME[=VALUE]`: a variable for the agent, NAME alone passes yours on; repeatable")
 	flags.StringVar(&f.policy, "policy", string(protocol.PolicyAsk), "what to do when the agent asks for permission: `ask|allow_all|reject_all`")
+	flags.StringVar(&f.key, "key", "", "`KEY` of this prompt: sent again with the same TEXT it is not run again, and gives the same result")
+	flags.StringVar(&f.space, "workspace", "", "`DIR` that stands in for /home/agentos, where AgentOS databases have their sessions (default: beside the database)")
 	jsonFlag(cmd, &f.json, "one event a line, then {\"result\":...} or {\"error\":...}")
 	flags.BoolVar(&f.quiet, "quiet", false, "print the text of the final message and nothing else")
 	return cmd
@@ -97,8 +101,14 @@ func (a *app) prompt(cmd *cobra.Command, f promptFlags, args []string) error {
 	if f.json && f.quiet {
 		return usage("--json and --quiet exclude each other")
 	}
+	if f.key == "" && cmd.Flags().Changed("key") {
+		return usage("--key needs a key of 1 to 256 bytes")
+	}
 	p, err := a.place(cmd)
 	if err != nil {
+		return err
+	}
+	if p.space, err = workspaceDir(f.space); err != nil {
 		return err
 	}
 	open, err := f.opening(cmd, p, command)
@@ -112,5 +122,5 @@ func (a *app) prompt(cmd *cobra.Command, f promptFlags, args []string) error {
 	signals := listen()
 	defer signals.stop()
 	t := &turn{app: a, flags: f, place: p, signals: signals, first: p.new()}
-	return t.run(actors.Prompt{Session: open.Session, Content: content, Open: open, IfAsked: sessions.EndTurn})
+	return t.run(actors.Prompt{Session: open.Session, Content: content, Key: f.key, Open: open, IfAsked: sessions.EndTurn})
 }

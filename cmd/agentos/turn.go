@@ -293,7 +293,4 @@ func (t *turn) silence() {
 	t.note(fmt.Sprintf("nothing from the agent for %v; it may be thinking, Ctrl-C cancels the turn", silenceNotice))
 }
 
-// note prints something on stderr that is not part of the answer.
-func (t *turn) note(text string) {
-	fmt.Fprintln(t.app.err, t.app.notes.Dim("agentos: "+transcript.Text(text)))
-}
+func (t *turn) note(text string) { t.app.note(text) }

@@ -36,22 +36,27 @@ type quietView struct {
 func (v *quietView) item(feed.Item) {}
 
 func (v *quietView) answer(a *protocol.Answer) {
-	if a.Message == nil {
-		return
+	if a.Message != nil {
+		io.WriteString(v.out, messageText(a.Message, v.terminal))
 	}
+}
+
+// messageText is the text of a message, harmless if it goes to a terminal; it
+// ends with a line end unless there is none.
+func messageText(m *protocol.Message, terminal bool) string {
 	var b strings.Builder
-	for _, block := range a.Message.Content {
+	for _, block := range m.Content {
 		text, _ := transcript.BlockText(block)
 		b.WriteString(text)
 	}
 	text := b.String()
-	if v.terminal {
+	if terminal {
 		text = transcript.Text(text)
 	}
 	if text != "" && !strings.HasSuffix(text, "\n") {
 		text += "\n"
 	}
-	io.WriteString(v.out, text)
+	return text
 }
 
 func (v *quietView) ended() {}
@@ -71,7 +76,13 @@ func (v *liveView) item(i feed.Item) {
 	}
 }
 
-func (v *liveView) answer(*protocol.Answer) {}
+// answer shows a message that was not streamed: nothing was run for it (S6.8).
+func (v *liveView) answer(a *protocol.Answer) {
+	if !a.Recalled || a.Message == nil {
+		return
+	}
+	io.WriteString(v.turn.out, messageText(a.Message, v.turn.app.style.Terminal))
+}
 
 func (v *liveView) ended() { v.live.End() }
 
@@ -84,6 +95,9 @@ func (t *turn) summary(a *protocol.Answer) {
 	parts := []string{transcript.Line(a.StopReason, 40)}
 	if a.Forced {
 		parts[0] += " (the agent did not react and was stopped)"
+	}
+	if a.Recalled {
+		parts[0] += " (the stored result of this --key; nothing was run)"
 	}
 	switch n := t.to - t.from; {
 	case n == 1:

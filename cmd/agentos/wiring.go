@@ -43,6 +43,8 @@ func (a *app) openVM(ctx context.Context, command string, p place, create bool) 
 		Adapters:   actors.Processes(guard, adapterEnv(p), protocol.DefaultLimits().ReadLineBytes),
 		Log:        log,
 		Diagnostic: r.skipped.add,
+		Workspace:  func(string) string { return p.workspace() },
+		Notice:     func(_ protocol.SessionID, text string) { a.note(text) },
 		ClientName: "agentos", ClientVersion: versionText(),
 	})
 	if err != nil {

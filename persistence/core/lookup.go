@@ -13,10 +13,32 @@ func Prompt(ctx context.Context, q persistence.Querier, id protocol.SessionID, p
 	return onePrompt(ctx, q, id, promptByID, string(prompt))
 }
 
-// PromptByKey returns the prompt that holds an idempotency key, and false if
-// none does (S6.8).
-func PromptByKey(ctx context.Context, q persistence.Querier, id protocol.SessionID, key string) (protocol.Prompt, bool, error) {
-	return onePrompt(ctx, q, id, promptByKey, key)
+// KeyUse is what an idempotency key was used for.
+type KeyUse struct {
+	Hash   [32]byte
+	Prompt *protocol.Prompt // nil if its row was pruned
+}
+
+// UsedKey returns what an idempotency key was used for, and false if it was not
+// (S6.8). Keys outlive the rows of their prompts.
+func UsedKey(ctx context.Context, q persistence.Querier, id protocol.SessionID, key string) (KeyUse, bool, error) {
+	p, found, err := onePrompt(ctx, q, id, promptByKey, key)
+	if err != nil || found {
+		return KeyUse{Hash: p.Hash, Prompt: &p}, found, err
+	}
+	rows, err := query(ctx, q, 0, keyByName, string(id), key)
+	if err != nil {
+		return KeyUse{}, false, fmt.Errorf("read idempotency key: %w", err)
+	}
+	if len(rows) == 0 {
+		return KeyUse{}, false, nil
+	}
+	s := scan{row: rows[0]}
+	use := KeyUse{Hash: s.hash()}
+	if s.err != nil {
+		return KeyUse{}, false, fmt.Errorf("read idempotency key: %w", damaged(id, s.err))
+	}
+	return use, true, nil
 }
 
 func onePrompt(ctx context.Context, q persistence.Querier, id protocol.SessionID, sql, name string) (protocol.Prompt, bool, error) {

@@ -204,9 +204,12 @@ func TestS2_5_LoadsAnAgentOSSession(t *testing.T) {
 	if reason, found, err := core.Outcome(ctx, db, "asks", "25eaaf11-a105-4e7a-a17e-7a4468b06022"); reason != protocol.ReasonAccepted || !found || err != nil {
 		t.Errorf("Outcome = %q, %v, %v", reason, found, err)
 	}
-	p, found, err := core.PromptByKey(ctx, db, "main", "k3")
-	if p.ID != "4dd1a624-a2a2-428b-9342-543b3488d2a4" || p.State != protocol.PromptCompletedState || !found || err != nil {
-		t.Errorf("PromptByKey = %+v, %v, %v", p, found, err)
+	use, found, err := core.UsedKey(ctx, db, "main", "k3")
+	if err != nil || !found || use.Prompt == nil {
+		t.Fatalf("UsedKey = %+v, %v, %v", use, found, err)
+	}
+	if p := use.Prompt; p.ID != "4dd1a624-a2a2-428b-9342-543b3488d2a4" || p.State != protocol.PromptCompletedState || use.Hash != p.Hash {
+		t.Errorf("UsedKey = %+v", p)
 	}
 }
 

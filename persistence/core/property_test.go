@@ -38,8 +38,8 @@ func (w *twin) agrees(t *rapid.T, db persistence.DB) {
 		if want.Key == "" {
 			continue
 		}
-		if got, found, err := core.PromptByKey(ctx, db, w.id, want.Key); got.ID != id || !found || err != nil {
-			t.Fatalf("PromptByKey(%q) = %q, %v, %v; want %q", want.Key, got.ID, found, err, id)
+		if got, found, err := core.UsedKey(ctx, db, w.id, want.Key); err != nil || !found || got.Prompt == nil || got.Prompt.ID != id {
+			t.Fatalf("UsedKey(%q) = %+v, %v, %v; want %q", want.Key, got.Prompt, found, err, id)
 		}
 	}
 	for id, want := range w.records {

@@ -120,6 +120,8 @@ LIMIT ?`
 
 	promptByKey = `SELECT ` + promptColumns + ` FROM agentos_core_prompts AS p WHERE p.session_id = ? AND p.idempotency_key = ?`
 
+	keyByName = `SELECT hash FROM agentos_core_prompt_keys WHERE session_id = ? AND key = ?`
+
 	recordByID = `SELECT ` + recordColumns + ` FROM agentos_core_permission_records AS r WHERE r.session_id = ? AND r.request_id = ?`
 
 	outcomeByID = `SELECT terminal_reason FROM agentos_core_permission_outcomes WHERE session_id = ? AND request_id = ?`

@@ -291,7 +291,7 @@ func TestS14_ReadErrors(t *testing.T) {
 		"Sessions":         func(q persistence.Querier) error { _, _, err := core.Sessions(ctx, q, core.ListRequest{}); return err },
 		"AcceptedSessions": func(q persistence.Querier) error { _, err := core.AcceptedSessions(ctx, q); return err },
 		"Prompt":           func(q persistence.Querier) error { _, _, err := core.Prompt(ctx, q, "main", "p"); return err },
-		"PromptByKey":      func(q persistence.Querier) error { _, _, err := core.PromptByKey(ctx, q, "main", "k"); return err },
+		"UsedKey":          func(q persistence.Querier) error { _, _, err := core.UsedKey(ctx, q, "main", "k"); return err },
 		"PermissionRecord": func(q persistence.Querier) error { _, _, err := core.PermissionRecord(ctx, q, "main", "r"); return err },
 		"Outcome":          func(q persistence.Querier) error { _, _, err := core.Outcome(ctx, q, "main", "r"); return err },
 		"Check":            func(q persistence.Querier) error { _, err := core.Check(ctx, q); return err },

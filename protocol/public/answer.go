@@ -11,6 +11,9 @@ import (
 // has ended (S6.6). message is null if the agent said nothing, its id null if
 // the agent names no messages.
 func AppendAnswer(dst []byte, a protocol.Answer) []byte {
+	if a.Stored != nil { // of an older runtime: as it is (S6.6)
+		return append(rawjson.AppendLine(append(dst, `{"result":`...), a.Stored), '}')
+	}
 	dst = rawjson.AppendString(append(dst, `{"result":{"sessionId":`...), string(a.Session))
 	dst = appendText(dst, "promptId", string(a.Prompt))
 	dst = appendText(dst, "stopReason", a.StopReason)

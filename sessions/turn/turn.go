@@ -21,7 +21,9 @@ const (
 // Turn is one turn.
 type Turn struct {
 	ID         protocol.PromptID
-	Token      uint64              // of the caller; not looked into
+	Callers    []uint64            // who waits for its end, by token; not looked into
+	Key        string              // idempotency key that it holds, "" if none
+	Hash       [32]byte            // of its input
 	IfAsked    int                 // what the caller wants done with questions; not looked into
 	RestoredBy protocol.RestoredBy // how its adapter session was had
 	Before     protocol.MessageID  // of the last agent message before it, "" if unknown
@@ -37,7 +39,9 @@ type Turn struct {
 }
 
 // Reserve returns a turn that nothing is stored of yet.
-func Reserve(id protocol.PromptID, token uint64) *Turn { return &Turn{ID: id, Token: token} }
+func Reserve(id protocol.PromptID, caller uint64) *Turn {
+	return &Turn{ID: id, Callers: []uint64{caller}}
+}
 
 // Phase returns how far the turn has come.
 func (t *Turn) Phase() Phase { return t.phase }
