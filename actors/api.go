@@ -44,6 +44,9 @@ type Prompt struct {
 	// Key, if not "", makes the prompt run at most once: whoever sends the same
 	// content under the same key gets the result of the one turn (S6.8).
 	Key string
+	// Queue has the prompt wait for its turn instead of being refused when the
+	// session is busy; Now lets it pass those that wait, if nothing runs (S6.9).
+	Queue, Now bool
 	// Open, if not nil, opens the session first if it does not exist.
 	Open    *OpenSession
 	IfAsked sessions.IfAsked
@@ -61,18 +64,79 @@ func (v *VM) Open(ctx context.Context, o OpenSession) error {
 
 // Prompt runs one turn and returns its answer when the turn's end is durable.
 func (v *VM) Prompt(ctx context.Context, p Prompt) (*protocol.Answer, error) {
+	r, err := v.prompt(ctx, p, false)
+	return r.answer, err
+}
+
+// Enqueue queues a prompt and returns its place as soon as that is durable, or
+// the answer of an earlier one with the same key (S6.9). The turn begins when the
+// others are through.
+func (v *VM) Enqueue(ctx context.Context, p Prompt) (*protocol.Queued, *protocol.Answer, error) {
+	p.Queue = true
+	r, err := v.prompt(ctx, p, true)
+	return r.queued, r.answer, err
+}
+
+func (v *VM) prompt(ctx context.Context, p Prompt, noWait bool) (promptReply, error) {
 	blocks, err := acp.Blocks(p.Content)
 	if err != nil {
-		return nil, protocol.Errorf(protocol.CodeInvalidPrompt, "the prompt is no array of content blocks: %w", err)
+		return promptReply{}, invalidContent(err)
 	}
 	m := promptRequest{
-		prompt:  sessions.Prompt{Blocks: blocks, Hash: acp.InputHash(blocks), Key: p.Key, IfAsked: p.IfAsked},
-		Promise: kernel.NewPromise[*protocol.Answer](),
+		prompt: sessions.Prompt{
+			Blocks: blocks, Hash: acp.InputHash(blocks), Key: p.Key, IfAsked: p.IfAsked,
+			Queue: p.Queue, NoWait: noWait, Now: p.Now,
+		},
+		Promise: kernel.NewPromise[promptReply](),
 	}
 	if p.Open != nil {
 		m.prompt.Open = &sessions.Open{Spec: p.Open.Spec, Given: p.Open.Given}
 	}
 	return ask(ctx, v, p.Session, m, m.Promise)
+}
+
+func invalidContent(err error) error {
+	return protocol.Errorf(protocol.CodeInvalidPrompt, "the prompt is no array of content blocks: %w", err)
+}
+
+// Queue lists the prompts of a session that wait for their turn, in order.
+func (v *VM) Queue(ctx context.Context, id protocol.SessionID) ([]protocol.Queued, error) {
+	return query(ctx, v, func(ctx context.Context, q persistence.Querier) ([]protocol.Queued, error) {
+		return core.Queue(ctx, q, id)
+	})
+}
+
+// QueueEdit replaces the content of a queued prompt.
+func (v *VM) QueueEdit(ctx context.Context, id protocol.SessionID, prompt protocol.PromptID, content []byte) error {
+	blocks, err := acp.Blocks(content)
+	if err != nil {
+		return invalidContent(err)
+	}
+	return v.queue(ctx, id, func(t sessions.Token, at protocol.TimeMS) sessions.Input {
+		return sessions.QueueEdit{Token: t, ID: prompt, Blocks: blocks, Hash: acp.InputHash(blocks), At: at}
+	})
+}
+
+// QueueRemove takes a prompt out of the queue. Who waits for it is told that it
+// was cancelled.
+func (v *VM) QueueRemove(ctx context.Context, id protocol.SessionID, prompt protocol.PromptID) error {
+	return v.queue(ctx, id, func(t sessions.Token, at protocol.TimeMS) sessions.Input {
+		return sessions.QueueRemove{Token: t, ID: prompt, At: at}
+	})
+}
+
+// QueueResume goes on with a queue that is paused behind a turn of which it is not
+// known how far it came, or whose owner has gone.
+func (v *VM) QueueResume(ctx context.Context, id protocol.SessionID) error {
+	return v.queue(ctx, id, func(t sessions.Token, at protocol.TimeMS) sessions.Input {
+		return sessions.QueueResume{Token: t, At: at}
+	})
+}
+
+func (v *VM) queue(ctx context.Context, id protocol.SessionID, input func(sessions.Token, protocol.TimeMS) sessions.Input) error {
+	m := queueRequest{input: input, Promise: kernel.NewPromise[kernel.Done]()}
+	_, err := ask(ctx, v, id, m, m.Promise)
+	return err
 }
 
 // Cancel asks the turn of prompt to end, or the current one if prompt is "". A

@@ -14,10 +14,15 @@ type (
 		open sessions.Open
 		kernel.Promise[kernel.Done]
 	}
-	// promptRequest runs one turn.
+	// promptRequest runs one turn, or queues it.
 	promptRequest struct {
 		prompt sessions.Prompt
-		kernel.Promise[*protocol.Answer]
+		kernel.Promise[promptReply]
+	}
+	// queueRequest changes the queue.
+	queueRequest struct {
+		input func(sessions.Token, protocol.TimeMS) sessions.Input
+		kernel.Promise[kernel.Done]
 	}
 	permitRequest struct {
 		permit sessions.Permit
@@ -30,6 +35,12 @@ type (
 	unloadRequest struct{ kernel.Promise[kernel.Done] }
 	watchRequest  struct{ kernel.Promise[*feed.Feed] }
 )
+
+// promptReply has one of the two: the turn's answer, or the prompt's place.
+type promptReply struct {
+	answer *protocol.Answer
+	queued *protocol.Queued
+}
 
 // settled tells a VM that a session which a lost runtime left running has been
 // brought to rest, or could not be.

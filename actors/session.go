@@ -129,6 +129,9 @@ func (a *sessionActor) step(m any) (g route.Grant) {
 	case cancelRequest:
 		m.cancel.At, m.cancel.Token = now, a.wait(settle(m.Promise))
 		a.input(m.cancel, m.cancel.Token)
+	case queueRequest:
+		token := a.wait(settle(m.Promise))
+		a.input(m.input(token, now), token)
 	case unloadRequest:
 		token := a.wait(settle(m.Promise))
 		a.input(sessions.Unload{Token: token, At: now}, token)
@@ -196,7 +199,7 @@ func (a *sessionActor) prompt(m promptRequest, now protocol.TimeMS) {
 			m.Refuse(r.Err)
 			return
 		}
-		m.Resolve(r.Answer)
+		m.Resolve(promptReply{r.Answer, r.Queued})
 	})
 	a.input(m.prompt, m.prompt.Token)
 }

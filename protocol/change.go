@@ -46,6 +46,17 @@ type (
 		Title          *string
 		Metadata       []byte
 	}
+	// PromptQueued puts a prompt behind the others that wait (S6.9).
+	PromptQueued struct{ Queued Queued }
+	// QueueEdited replaces the content of a queued prompt.
+	QueueEdited struct {
+		ID      PromptID
+		Content []byte
+		Hash    [32]byte
+	}
+	// QueueRemoved takes a prompt out of the queue: its turn begins in the same
+	// batch, or it was not wanted any more.
+	QueueRemoved struct{ ID PromptID }
 	// LaunchChanged replaces agent and launch (S6.1); storage writes the values
 	// of Batch.Row.
 	LaunchChanged struct {
@@ -62,6 +73,9 @@ func (PermissionOpened) change() {}
 func (PermissionClosed) change() {}
 func (AdapterBound) change()     {}
 func (ProfileChanged) change()   {}
+func (PromptQueued) change()     {}
+func (QueueEdited) change()      {}
+func (QueueRemoved) change()     {}
 func (LaunchChanged) change()    {}
 
 // Base is what a session's row must be for a Batch to continue it: the
@@ -91,6 +105,10 @@ func (b Batch) Bytes() int {
 			n += len(c.Event.Payload)
 		case PromptEnded:
 			n += len(c.Prompt.Result) + len(c.Prompt.Error)
+		case PromptQueued:
+			n += len(c.Queued.Content)
+		case QueueEdited:
+			n += len(c.Content)
 		case PermissionOpened:
 			n += len(c.Permission.Request)
 		case PermissionClosed:

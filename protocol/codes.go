@@ -64,6 +64,7 @@ const (
 	CodeACPTeardownTimeout      Code = "acp_teardown_timeout"
 	CodeShuttingDown            Code = "shutting_down"
 	CodeInternal                Code = "internal"
+	CodeQueueLimit              Code = "acp_queued_prompts_per_session_limit"
 )
 
 // Exit codes of the command line (cli.md).
@@ -104,7 +105,7 @@ var Codes = []CodeInfo{
 
 	{CodeSessionNotFound, "no session has that id", false, ExitNotFound, 404},
 	{CodeVMNotFound, "no VM has that name", false, ExitNotFound, 404},
-	{CodeRequestNotFound, "no permission request has that id", false, ExitNotFound, 404},
+	{CodeRequestNotFound, "no permission request or queued prompt has that id", false, ExitNotFound, 404},
 	{CodeAgentNotFound, "the catalog has no agent of that name", false, ExitNotFound, 404},
 
 	{CodePermissionRequired, "the turn needs a permission and nobody can be asked", false, ExitPermissionRequired, 409},
@@ -129,6 +130,7 @@ var Codes = []CodeInfo{
 	{CodePermissionsVMLimit, "the VM has as many pending permissions as it may", false, ExitFailed, 429},
 	{CodePromptBytesLimit, "a prompt is larger than limits.acp.maxPromptBytes", false, ExitFailed, 413},
 	{CodePromptBlocksLimit, "a prompt has more blocks than limits.acp.maxPromptBlocks", false, ExitFailed, 413},
+	{CodeQueueLimit, "the session has as many queued prompts as it may", true, ExitFailed, 429},
 	{CodeResourceLimit, "one value or the output of one turn is larger than its limit", false, ExitFailed, 413},
 	{CodeSQLiteResultLimit, "one read is larger than limits.sqlite.maxResultBytes", false, ExitFailed, 413},
 	{CodeStorageError, "the database refused a write or a read", true, ExitFailed, 500},

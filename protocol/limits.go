@@ -8,6 +8,7 @@ type Limits struct {
 	SessionsPerVM             int64
 	PromptsPerSession         int64
 	PromptsPerVM              int64
+	QueuedPrompts             int64 // a session's; limits.acp.maxQueuedPromptsPerSession
 	PendingPermissionsSession int64
 	PendingPermissionsVM      int64
 	OutcomesPerSession        int64
@@ -36,6 +37,7 @@ func DefaultLimits() Limits {
 		SessionsPerVM:             10_000,
 		PromptsPerSession:         100_000,
 		PromptsPerVM:              1_000_000,
+		QueuedPrompts:             1_000,
 		PendingPermissionsSession: 1_000,
 		PendingPermissionsVM:      10_000,
 		OutcomesPerSession:        10_000,

@@ -114,6 +114,17 @@ type Prompt struct {
 	UpdatedAt  TimeMS
 }
 
+// Queued is a prompt that waits for its turn (S6.9). It has no events yet: its
+// content is here.
+type Queued struct {
+	ID        PromptID // of the prompt it becomes
+	Position  int64    // from 1, ascending in the queue; 0 for one whose turn has begun
+	Content   []byte   // JSON array of raw content blocks
+	Hash      [32]byte
+	Key       string // idempotency key; "" if none
+	CreatedAt TimeMS
+}
+
 // PermissionState is the durable state of a permission request.
 type PermissionState string
 
@@ -144,6 +155,7 @@ type Snapshot struct {
 	Active  *Prompt      // the accepted prompt; nil unless running or waiting
 	Pending []Permission // in the order they were asked
 	Failure []byte       // JSON of the Error that failed Record.Prompt; nil unless failed
+	Queue   []Queued     // by position
 }
 
 // Info returns the public description of the session.

@@ -2,6 +2,7 @@ package sessions
 
 import (
 	"fmt"
+	"slices"
 
 	"agentos/protocol"
 )
@@ -41,6 +42,13 @@ func (s *Session) apply(c protocol.Change) {
 	case protocol.ProfileChanged:
 		s.rec.ConfigRevision, s.rec.ConfigOptions = c.ConfigRevision, c.ConfigOptions
 		s.rec.Title, s.rec.Metadata = c.Title, c.Metadata
+	case protocol.PromptQueued:
+		s.queue = append(s.queue, c.Queued)
+	case protocol.QueueEdited:
+		q := s.queued(c.ID)
+		q.Content, q.Hash = c.Content, c.Hash
+	case protocol.QueueRemoved:
+		s.queue = slices.DeleteFunc(slices.Clone(s.queue), func(q protocol.Queued) bool { return q.ID == c.ID })
 	case protocol.LaunchChanged:
 		s.rec.Spec.Agent, s.rec.Spec.Launch = c.Agent, c.Launch
 	default:

@@ -78,10 +78,12 @@ type (
 		Request protocol.RequestID
 	}
 	// Reply answers a caller: with Err, or with a value that depends on the
-	// input: Answer for Prompt, Permission for Permit, none otherwise.
+	// input: Answer for Prompt, or Queued if it does not wait for its turn;
+	// Permission for Permit; none otherwise.
 	Reply struct {
 		Token      Token
 		Answer     *protocol.Answer
+		Queued     *protocol.Queued
 		Permission *protocol.PermissionAnswer
 		Err        *protocol.Error
 	}

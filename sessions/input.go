@@ -42,7 +42,7 @@ const (
 )
 
 // Input is one thing that happened to a session.
-type Input interface{ input() }
+type Input interface{ at() protocol.TimeMS }
 
 // The inputs. At is the owner's clock; the machine never lets stored times go
 // back.
@@ -64,7 +64,13 @@ type (
 		Hash    [32]byte
 		Key     string // idempotency key; "" if none (S6.8)
 		IfAsked IfAsked
-		At      protocol.TimeMS
+		// Queue puts the prompt behind the others if the session is busy, instead of
+		// refusing it (S6.9). With NoWait, which goes with Queue only, it is queued in
+		// any case, and the Reply comes when that is stored.
+		Queue, NoWait bool
+		// Now lets the prompt pass the queue, if the session runs nothing.
+		Now bool
+		At  protocol.TimeMS
 	}
 	// KeyFound answers FindKey: what is stored under the key, nil if nothing is, or
 	// Err if that could not be read.
@@ -117,6 +123,26 @@ type (
 		Option  string
 		At      protocol.TimeMS
 	}
+	// QueueEdit replaces the content of a queued prompt.
+	QueueEdit struct {
+		Token  Token
+		ID     protocol.PromptID
+		Blocks [][]byte
+		Hash   [32]byte
+		At     protocol.TimeMS
+	}
+	// QueueRemove takes a prompt out of the queue; who waits for it is told that it
+	// was cancelled.
+	QueueRemove struct {
+		Token Token
+		ID    protocol.PromptID
+		At    protocol.TimeMS
+	}
+	// QueueResume goes on with a queue that is paused, or that nobody drains.
+	QueueResume struct {
+		Token Token
+		At    protocol.TimeMS
+	}
 	// Cancel asks the turn of Prompt to end; "" means the current one.
 	Cancel struct {
 		Token  Token
@@ -140,19 +166,22 @@ type (
 	Tick struct{ At protocol.TimeMS }
 )
 
-func (Open) input()      {}
-func (Prompt) input()    {}
-func (KeyFound) input()  {}
-func (RouteUp) input()   {}
-func (RouteDown) input() {}
-func (Update) input()    {}
-func (Ask) input()       {}
-func (Answered) input()  {}
-func (Permit) input()    {}
-func (Cancel) input()    {}
-func (Unload) input()    {}
-func (Settle) input()    {}
-func (Tick) input()      {}
+func (i Open) at() protocol.TimeMS        { return i.At }
+func (i Prompt) at() protocol.TimeMS      { return i.At }
+func (i KeyFound) at() protocol.TimeMS    { return i.At }
+func (i RouteUp) at() protocol.TimeMS     { return i.At }
+func (i RouteDown) at() protocol.TimeMS   { return i.At }
+func (i Update) at() protocol.TimeMS      { return i.At }
+func (i Ask) at() protocol.TimeMS         { return i.At }
+func (i Answered) at() protocol.TimeMS    { return i.At }
+func (i Permit) at() protocol.TimeMS      { return i.At }
+func (i QueueEdit) at() protocol.TimeMS   { return i.At }
+func (i QueueRemove) at() protocol.TimeMS { return i.At }
+func (i QueueResume) at() protocol.TimeMS { return i.At }
+func (i Cancel) at() protocol.TimeMS      { return i.At }
+func (i Unload) at() protocol.TimeMS      { return i.At }
+func (i Settle) at() protocol.TimeMS      { return i.At }
+func (i Tick) at() protocol.TimeMS        { return i.At }
 
 // StoredKey is what became of the prompt that an idempotency key was used for:
 // Answer or Err.

@@ -17,8 +17,8 @@ func checkKey(key string) *protocol.Error {
 // database: until the owner has looked, the prompt is parked, and so is every
 // other one with that key, which is why none can slip in between (S6.8).
 func (s *Session) beginKeyed(in Prompt) *protocol.Error {
-	if s.holds(in.Key) {
-		return s.attach(in)
+	if joined, err := s.join(in); joined || err != nil {
+		return err
 	}
 	if s.parked[in.Key] = append(s.parked[in.Key], in); len(s.parked[in.Key]) == 1 {
 		s.after(FindKey{Key: in.Key}) // behind what is being stored, the end of a turn with this key perhaps
@@ -26,19 +26,32 @@ func (s *Session) beginKeyed(in Prompt) *protocol.Error {
 	return nil
 }
 
-// holds reports whether the turn under way holds key.
-func (s *Session) holds(key string) bool { return s.turn != nil && s.turn.Key == key }
-
-// attach makes the caller one more who waits for the turn that holds its key.
-func (s *Session) attach(in Prompt) *protocol.Error {
-	if in.Hash != s.turn.Hash {
-		return s.keyConflict(in.Key)
+// join makes the caller one more who waits for the running or queued prompt that
+// holds its key, if there is one.
+func (s *Session) join(in Prompt) (joined bool, err *protocol.Error) {
+	if s.turn != nil && s.turn.Key == in.Key {
+		if in.Hash != s.turn.Hash {
+			return false, s.keyConflict(in.Key)
+		}
+		if in.NoWait {
+			s.after(Reply{Token: in.Token, Queued: &protocol.Queued{ID: s.turn.ID, Hash: in.Hash, Key: in.Key, CreatedAt: s.clock(in.At)}})
+			return true, nil
+		}
+		s.turn.Callers = append(s.turn.Callers, uint64(in.Token))
+		if in.IfAsked == WaitForAnswer { // somebody is there now
+			s.turn.IfAsked, s.prompt.IfAsked = int(WaitForAnswer), WaitForAnswer
+		}
+		return true, nil
 	}
-	s.turn.Callers = append(s.turn.Callers, uint64(in.Token))
-	if in.IfAsked == WaitForAnswer { // somebody is there now
-		s.turn.IfAsked, s.prompt.IfAsked = int(WaitForAnswer), WaitForAnswer
+	q := s.queuedKey(in.Key)
+	switch {
+	case q == nil:
+		return false, nil
+	case in.Hash != q.Hash:
+		return false, s.keyConflict(in.Key)
 	}
-	return nil
+	s.awaitQueued(*q, in)
+	return true, nil
 }
 
 func (s *Session) keyConflict(key string) *protocol.Error {
@@ -72,11 +85,13 @@ func (s *Session) stepKeyFound(in KeyFound) {
 
 // resume goes on with a prompt whose key has not been used.
 func (s *Session) resume(p Prompt) *protocol.Error {
-	if s.holds(p.Key) {
-		return s.attach(p)
+	if joined, err := s.join(p); joined || err != nil {
+		return err
 	}
 	if p.Open != nil {
-		p.Open.At = p.At
+		open := *p.Open
+		open.At = p.At
+		p.Open = &open
 	}
 	return s.begin(p)
 }

@@ -32,8 +32,8 @@ func (s *Session) reopen(in Open) *protocol.Error {
 			With("field", field)
 	}
 	if in.Given&FieldAgent != 0 && !sameAgent(in.Spec, s.rec.Spec) {
-		if err := s.admit(); err != nil {
-			return err
+		if id := s.occupied(); id != "" {
+			return s.busy(id)
 		}
 		if err := validSpec(in.Spec); err != nil {
 			return err

@@ -21,18 +21,36 @@ func (s *Session) stepPrompt(in Prompt) *protocol.Error {
 	return s.beginKeyed(in)
 }
 
-// begin reserves a turn (S6.2) and accepts it at once if the adapter is up.
+// begin opens the session if it is asked to, and reserves a turn, or queues the
+// prompt behind those that were here before it.
 func (s *Session) begin(in Prompt) *protocol.Error {
+	if s.exists {
+		if err := s.refusal(in); err != nil {
+			return err
+		}
+	}
 	if in.Open != nil {
 		if err := s.stepOpen(*in.Open); err != nil {
 			return err
 		}
 	}
-	if err := s.admit(); err != nil {
-		return err
+	if !s.exists {
+		return s.noSession()
 	}
-	s.turn, s.prompt = turn.Reserve(in.ID, uint64(in.Token)), in
-	s.turn.Key, s.turn.Hash = in.Key, in.Hash
+	s.drains = true
+	if in.NoWait || s.occupied() != "" || len(s.queue) > 0 && !in.Now {
+		s.enqueue(in)
+		return nil
+	}
+	s.reserve(in, []uint64{uint64(in.Token)}, false)
+	return nil
+}
+
+// reserve begins a turn that nothing is stored of yet (S6.2), and accepts it at
+// once if the adapter is up.
+func (s *Session) reserve(in Prompt, callers []uint64, queued bool) {
+	s.turn, s.prompt = turn.Reserve(in.ID, callers...), in
+	s.turn.Key, s.turn.Hash, s.turn.Queued = in.Key, in.Hash, queued
 	s.now(Hold{Prompt: in.ID})
 	switch s.phase {
 	case routeLive:
@@ -41,17 +59,34 @@ func (s *Session) begin(in Prompt) *protocol.Error {
 		s.startRoute()
 	case routeStarting: // an abandoned turn started it; this one takes it over
 	}
-	return nil
 }
 
-func (s *Session) admit() *protocol.Error {
+// occupied returns the prompt that the session is running, "" if none.
+func (s *Session) occupied() protocol.PromptID {
 	switch {
-	case !s.exists:
-		return s.noSession()
 	case s.turn != nil:
-		return s.busy(s.turn.ID)
+		return s.turn.ID
 	case s.active != nil:
-		return s.busy(s.active.ID)
+		return s.active.ID
+	}
+	return ""
+}
+
+// refusal says why in can neither begin nor be queued now.
+func (s *Session) refusal(in Prompt) *protocol.Error {
+	if in.Queue {
+		if limit := s.cfg.Limits.QueuedPrompts; int64(len(s.queue)) >= limit {
+			return protocol.Errorf(protocol.CodeQueueLimit, "session %q has %d queued prompts, limits.acp.maxQueuedPromptsPerSession allows no more", s.rec.ID, limit).
+				With("limit", limit)
+		}
+		return nil
+	}
+	if id := s.occupied(); id != "" {
+		return s.busy(id)
+	}
+	if n := len(s.queue); n > 0 && !in.Now {
+		return protocol.Errorf(protocol.CodeSessionBusy, "session %q has %d queued prompts; queue this one behind them with --queue, or pass them with --now", s.rec.ID, n).
+			With("queued", n)
 	}
 	return nil
 }
@@ -99,6 +134,10 @@ func (s *Session) accept(at protocol.TimeMS) {
 	in := s.prompt
 	s.prompt = Prompt{}
 	s.turn.Accept()
+	s.resumed = false
+	if s.turn.Queued {
+		s.record(protocol.QueueRemoved{ID: in.ID})
+	}
 	s.turn.IfAsked, s.turn.Before, s.turn.RestoredBy = int(in.IfAsked), s.spoken, s.binding.RestoredBy
 	if s.served {
 		s.turn.RestoredBy = protocol.RestoredLive
@@ -197,10 +236,15 @@ func (s *Session) answer(reply Reply) {
 	}
 }
 
-// drop ends a turn that nothing was stored of.
+// drop ends a turn that nothing was stored of. A queued prompt that could not
+// begin stays in the queue until somebody prompts or resumes: to try again at
+// once would be to try for ever.
 func (s *Session) drop(reply Reply) {
+	if s.turn.Queued && reply.Err != nil {
+		s.drains = false
+	}
 	s.answer(reply)
-	s.after(Release{Prompt: s.turn.ID})
+	s.now(Release{Prompt: s.turn.ID}) // a queued prompt may be held again before this reply is due
 	s.turn, s.prompt = nil, Prompt{}
 }
 
@@ -219,9 +263,10 @@ func (s *Session) cancel(at protocol.TimeMS) {
 	}
 	switch s.turn.Phase() {
 	case turn.Reserved:
-		s.drop(Reply{Answer: &protocol.Answer{
-			Session: s.rec.ID, Prompt: s.turn.ID, StopReason: protocol.StopCancelled,
-		}})
+		if s.turn.Queued {
+			s.record(protocol.QueueRemoved{ID: s.turn.ID})
+		}
+		s.drop(s.cancelledReply(s.turn.ID))
 	case turn.Accepted:
 		s.complete(protocol.StopCancelled, false, at)
 	case turn.Dispatched:
@@ -231,6 +276,11 @@ func (s *Session) cancel(at protocol.TimeMS) {
 		}
 		s.after(SendCancel{Route: s.route, Prompt: s.turn.ID, ACP: s.binding.ACPSession})
 	}
+}
+
+// cancelledReply is the answer to a prompt that nothing was stored of.
+func (s *Session) cancelledReply(id protocol.PromptID) Reply {
+	return Reply{Answer: &protocol.Answer{Session: s.rec.ID, Prompt: id, StopReason: protocol.StopCancelled}}
 }
 
 // force ends a turn whose cancel was ignored: the adapter is stopped (S9.2).
@@ -250,6 +300,7 @@ func (s *Session) stepUnload(in Unload) {
 			s.fail(interrupted, protocol.ReasonVMShutdown, in.At)
 		}
 	}
+	s.drains = false
 	s.closeRun(in.At)
 	s.stopRoute()
 	s.unloading = append(s.unloading, unloading{token: in.Token, upTo: s.route})

@@ -62,7 +62,7 @@ func (d *driver) pick(what string, from ...string) string {
 func (d *driver) one() {
 	d.at += protocol.TimeMS(rapid.SampledFrom([]int{0, 0, 1, 100, 300, -5000, 12000}).Draw(d.t, "later"))
 	switch d.pick("what", "turn", "turn", "turn", "open", "prompt", "up", "up", "down", "update", "update", "update", "update", "ask", "ask",
-		"answer", "answer", "permit", "permit", "find", "cancel", "unload", "tick", "slow", "commit", "commit", "refuse", "crash", "swap") {
+		"answer", "answer", "permit", "permit", "find", "queue", "cancel", "unload", "tick", "slow", "commit", "commit", "refuse", "crash", "swap") {
 	case "turn":
 		d.prompt()
 		d.up(d.o.last)
@@ -82,6 +82,8 @@ func (d *driver) one() {
 		d.answer()
 	case "permit":
 		d.permit()
+	case "queue":
+		d.queue()
 	case "find":
 		d.find()
 	case "cancel":
@@ -179,6 +181,8 @@ func (d *driver) prompt() {
 	if rapid.IntRange(0, 2).Draw(d.t, "keyed") == 0 {
 		in.Key, in.Hash[0] = d.pick("key", "k1", "k2", "k3"), rapid.SampledFrom([]byte{1, 1, 1, 2}).Draw(d.t, "hash")
 	}
+	in.Queue, in.Now = d.pick("whenBusy", "refuse", "queue") == "queue", rapid.IntRange(0, 3).Draw(d.t, "now") == 0
+	in.NoWait = in.Queue && rapid.Bool().Draw(d.t, "no wait")
 	in.Token = d.token(caller{prompt: id, key: in.Key, hash: in.Hash})
 	for range rapid.IntRange(0, 2).Draw(d.t, "blocks") {
 		in.Blocks = append(in.Blocks, acp.TextBlock("hi"))
@@ -192,6 +196,23 @@ func (d *driver) prompt() {
 	}
 	d.prompts = append(d.prompts, id)
 	d.call(in)
+}
+
+// queue changes the queue by hand.
+func (d *driver) queue() {
+	id := d.promptID()
+	if q := d.o.machine.Snapshot().Queue; len(q) > 0 && rapid.IntRange(0, 3).Draw(d.t, "queued") > 0 {
+		id = rapid.SampledFrom(q).Draw(d.t, "item").ID
+	}
+	token := d.token(caller{})
+	switch d.pick("queue", "edit", "remove", "resume", "resume") {
+	case "edit":
+		d.call(sessions.QueueEdit{Token: token, ID: id, Blocks: [][]byte{acp.TextBlock("edited")}, Hash: edited, At: d.at})
+	case "remove":
+		d.call(sessions.QueueRemove{Token: token, ID: id, At: d.at})
+	case "resume":
+		d.call(sessions.QueueResume{Token: token, At: d.at})
+	}
 }
 
 // find answers the oldest question about a key, now and then with an error.
@@ -366,14 +387,14 @@ func (d *driver) watchersAgain() {
 }
 
 // swap puts a replayed machine in the place of one that has nothing but durable
-// state; the old one goes on as its shadow. So live and replayed machines are
+// state, and nobody who waits for a queued prompt; the old one goes on as its shadow. So live and replayed machines are
 // held to the same journal for the same inputs.
 func (d *driver) swap() {
 	_, _, live := d.o.machine.Live()
 	for _, c := range d.w.routes {
 		live = live || !c.down
 	}
-	if live || len(d.o.flight) > 0 || len(d.w.finds) > 0 || !d.o.machine.Exists() {
+	if live || len(d.o.flight) > 0 || len(d.w.finds) > 0 || !d.o.machine.Exists() || len(d.o.machine.Snapshot().Queue) > 0 {
 		return
 	}
 	d.o.shadow = d.o.machine
@@ -385,6 +406,9 @@ func (d *driver) toRest() {
 	d.o.slow = false
 	d.o.commitAll()
 	for range 3 {
+		for _, q := range d.o.machine.Snapshot().Queue {
+			d.call(sessions.QueueRemove{Token: d.token(caller{}), ID: q.ID, At: d.at})
+		}
 		for len(d.w.finds) > 0 {
 			d.find()
 		}

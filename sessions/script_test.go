@@ -114,6 +114,9 @@ func (c *console) session() {
 	for _, p := range snap.Pending {
 		c.say("pending %s", p.ID)
 	}
+	for _, q := range snap.Queue {
+		c.say("queued %d %s %s", q.Position, q.ID, q.Content)
+	}
 	if snap.Failure != nil {
 		c.say("failed of %s", showError(snap.Failure))
 	}
@@ -141,6 +144,8 @@ func (c *console) parse(cmd string, words []string, opts map[string]string) sess
 		return c.open(opts)
 	case "prompt":
 		return c.prompt(words, opts)
+	case "queue": // "queue resume", "queue remove p1", "queue edit p1 TEXT"
+		return c.queue(words)
 	case "found": // "found k1" from what is stored, "found k1 CODE" if that fails
 		in := sessions.KeyFound{Key: words[0], At: c.at}
 		if len(words) > 1 {
@@ -220,6 +225,8 @@ func (c *console) prompt(words []string, opts map[string]string) sessions.Input 
 		in.Blocks = append(in.Blocks, acp.TextBlock(w))
 	}
 	in.Key, in.Hash = opts["key"], acp.InputHash(in.Blocks)
+	in.Queue, in.NoWait = opts["queue"] != "", opts["queue"] == "no-wait"
+	in.Now = opts["now"] != ""
 	if opts["if-asked"] == "end" {
 		in.IfAsked = sessions.EndTurn
 	}
@@ -231,6 +238,21 @@ func (c *console) prompt(words []string, opts map[string]string) sessions.Input 
 		in.Open = &open
 	}
 	return in
+}
+
+func (c *console) queue(words []string) sessions.Input {
+	token := c.token(strings.Join(append([]string{"queue"}, words...), " "))
+	switch words[0] {
+	case "resume":
+		return sessions.QueueResume{Token: token, At: c.at}
+	case "remove":
+		return sessions.QueueRemove{Token: token, ID: protocol.PromptID(words[1]), At: c.at}
+	case "edit":
+		blocks := [][]byte{acp.TextBlock(words[2])}
+		return sessions.QueueEdit{Token: token, ID: protocol.PromptID(words[1]), Blocks: blocks, Hash: acp.InputHash(blocks), At: c.at}
+	}
+	c.t.Fatalf("queue: no action %q", words[0])
+	return nil
 }
 
 func (c *console) update(raw []byte, route sessions.Route) sessions.Input {
@@ -293,6 +315,8 @@ func (c *console) limits(opts map[string]string) protocol.Limits {
 			l.TurnOutputBytes = n
 		case "message":
 			l.CompletedMessageBytes = n
+		case "queued":
+			l.QueuedPrompts = n
 		case "pending":
 			l.PendingPermissionsSession = n
 		case "prompt":

@@ -50,6 +50,7 @@ type Session struct {
 	active  *protocol.Prompt
 	pending []protocol.Permission
 	failure []byte
+	queue   []protocol.Queued // by position
 
 	// Soft.
 	route     Route
@@ -57,8 +58,11 @@ type Session struct {
 	binding   Binding
 	served    bool // a turn was accepted on the binding: the next one finds it live
 	turn      *turn.Turn
-	prompt    Prompt              // the input behind turn, while Reserved
-	parked    map[string][]Prompt // prompts whose key is being looked up, oldest first
+	prompt    Prompt                      // the input behind turn, while Reserved
+	waits     map[protocol.PromptID]waits // who waits for a queued prompt
+	drains    bool                        // this owner runs what is queued
+	resumed   bool                        // a pause was ended by hand
+	parked    map[string][]Prompt         // prompts whose key is being looked up, oldest first
 	calls     map[protocol.RequestID]Call
 	run       *coalesce.Buffer
 	runs      int                // runs opened, for their ids
@@ -78,6 +82,7 @@ func New(id protocol.SessionID, cfg Config) *Session {
 		cfg:    cfg,
 		rec:    protocol.Record{ID: id, State: protocol.StateIdle, OldestRetained: 1},
 		route:  cfg.FirstRoute,
+		waits:  map[protocol.PromptID]waits{},
 		parked: map[string][]Prompt{},
 		calls:  map[protocol.RequestID]Call{},
 		run:    coalesce.New(cfg.Limits.CompletedMessageBytes),
@@ -93,6 +98,7 @@ func Replay(snap protocol.Snapshot, cfg Config) *Session {
 	s.active = snap.Active
 	s.pending = append(s.pending, snap.Pending...)
 	s.failure = snap.Failure
+	s.queue = append(s.queue, snap.Queue...)
 	s.base = s.baseNow()
 	return s
 }
@@ -116,6 +122,14 @@ func (s *Session) Live() (Route, Binding, bool) {
 // Step takes one input. An error is the caller's mistake and leaves the machine
 // as it was.
 func (s *Session) Step(in Input) *protocol.Error {
+	err := s.step(in)
+	if err == nil {
+		s.drain(in.at())
+	}
+	return err
+}
+
+func (s *Session) step(in Input) *protocol.Error {
 	switch in := in.(type) {
 	case Open:
 		return s.stepOpen(in)
@@ -135,6 +149,12 @@ func (s *Session) Step(in Input) *protocol.Error {
 		s.stepAnswered(in)
 	case Permit:
 		return s.stepPermit(in)
+	case QueueEdit:
+		return s.stepQueueEdit(in)
+	case QueueRemove:
+		return s.stepQueueRemove(in)
+	case QueueResume:
+		return s.stepQueueResume(in)
 	case Cancel:
 		s.stepCancel(in)
 	case Unload:
@@ -175,6 +195,7 @@ func (s *Session) Snapshot() protocol.Snapshot {
 		Active:  s.active,
 		Pending: append([]protocol.Permission(nil), s.pending...),
 		Failure: s.failure,
+		Queue:   append([]protocol.Queued(nil), s.queue...),
 	}
 }
 

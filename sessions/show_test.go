@@ -47,6 +47,12 @@ func showChange(c protocol.Change) string {
 		return s
 	case protocol.ProfileChanged:
 		return fmt.Sprintf("profile title %s, config %d %s", showTitle(c.Title), c.ConfigRevision, orNone(c.ConfigOptions))
+	case protocol.PromptQueued:
+		return fmt.Sprintf("queued %d %s %s", c.Queued.Position, c.Queued.ID, c.Queued.Content)
+	case protocol.QueueEdited:
+		return fmt.Sprintf("queued %s is now %s", c.ID, c.Content)
+	case protocol.QueueRemoved:
+		return fmt.Sprintf("out of the queue %s", c.ID)
 	case protocol.LaunchChanged:
 		if c.Launch == nil {
 			return "agent " + c.Agent
@@ -118,6 +124,9 @@ func (c *console) showReply(r sessions.Reply) string {
 			c.t.Errorf("the answer is no JSON: %s", line)
 		}
 		return fmt.Sprintf("reply to %s: %s", who, line)
+	}
+	if r.Queued != nil {
+		return fmt.Sprintf("reply to %s: queued %d %s", who, r.Queued.Position, r.Queued.ID)
 	}
 	if r.Permission != nil {
 		return fmt.Sprintf("reply to %s: %s", who, r.Permission.Status)

@@ -3,6 +3,7 @@ package sessions_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"agentos/protocol"
 	"agentos/sessions"
@@ -19,6 +20,7 @@ type twin struct {
 	events      []protocol.Event
 	prompts     []protocol.Prompt
 	permissions []protocol.Permission
+	queue       []protocol.Queued
 }
 
 // store takes a batch as persistence would, or says why it is none that may be
@@ -70,12 +72,47 @@ func (w *twin) change(c protocol.Change) error {
 		w.binding = c
 	case protocol.ProfileChanged:
 		w.profile = c
+	case protocol.PromptQueued:
+		return w.enqueue(c.Queued)
+	case protocol.QueueEdited, protocol.QueueRemoved:
+		return w.requeue(c)
 	case protocol.LaunchChanged:
 		w.opened.Spec.Agent, w.opened.Spec.Launch = c.Agent, c.Launch
 	default:
 		return fmt.Errorf("change %T", c)
 	}
 	return nil
+}
+
+func (w *twin) enqueue(q protocol.Queued) error {
+	for _, other := range w.queue {
+		if other.ID == q.ID || other.Position >= q.Position || q.Key != "" && other.Key == q.Key {
+			return fmt.Errorf("%+v is queued behind %+v", q, other)
+		}
+	}
+	if q.Key != "" && w.byKey(q.Key) != nil {
+		return fmt.Errorf("key %q is used and queued", q.Key)
+	}
+	w.queue = append(w.queue, q)
+	return nil
+}
+
+func (w *twin) requeue(c protocol.Change) error {
+	for i := range w.queue {
+		switch c := c.(type) {
+		case protocol.QueueEdited:
+			if w.queue[i].ID == c.ID {
+				w.queue[i].Content, w.queue[i].Hash = c.Content, c.Hash
+				return nil
+			}
+		case protocol.QueueRemoved:
+			if w.queue[i].ID == c.ID {
+				w.queue = append(w.queue[:i:i], w.queue[i+1:]...)
+				return nil
+			}
+		}
+	}
+	return fmt.Errorf("%+v of a prompt that is not queued", c)
 }
 
 func (w *twin) event(e protocol.Event) error {
@@ -98,6 +135,11 @@ func (w *twin) accept(p protocol.Prompt) error {
 	}
 	if p.Key != "" && w.byKey(p.Key) != nil {
 		return fmt.Errorf("key %q is used twice", p.Key)
+	}
+	for _, q := range w.queue {
+		if q.ID == p.ID || p.Key != "" && q.Key == p.Key {
+			return fmt.Errorf("%+v is accepted and queued", p)
+		}
 	}
 	w.prompts = append(w.prompts, p)
 	return nil
@@ -232,7 +274,7 @@ func (w *twin) record() protocol.Record {
 }
 
 func (w *twin) snapshot() protocol.Snapshot {
-	snap := protocol.Snapshot{Record: w.record(), Pending: w.pending()}
+	snap := protocol.Snapshot{Record: w.record(), Pending: w.pending(), Queue: slices.Clone(w.queue)}
 	if a := w.active(); a != nil {
 		p := *a
 		snap.Active = &p

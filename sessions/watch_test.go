@@ -195,6 +195,10 @@ func (w *world) reply(e sessions.Reply) {
 	if c.prompt == "" {
 		return
 	}
+	if e.Queued != nil {
+		w.queued(c, *e.Queued)
+		return
+	}
 	if c.key != "" {
 		c.prompt = w.keyed(c, e)
 	}
@@ -233,6 +237,7 @@ func (w *world) keyed(c caller, e sessions.Reply) protocol.PromptID {
 		return c.prompt
 	case e.Err != nil && e.Err.Code == protocol.CodeSessionBusy, used == nil:
 		return ""
+	case !conflict && used.Hash == edited: // in the queue, after the caller had joined
 	case conflict != (used.Hash != c.hash):
 		w.t.Fatalf("key %q was used with %x; %x got %+v", c.key, used.Hash[:1], c.hash[:1], e)
 	case conflict:
@@ -242,6 +247,18 @@ func (w *world) keyed(c caller, e sessions.Reply) protocol.PromptID {
 	}
 	return used.ID
 }
+
+// queued holds S6.9: a prompt that was said to be queued is stored as such, or has
+// begun.
+func (w *world) queued(c caller, q protocol.Queued) {
+	w.t.Helper()
+	if q.ID != c.prompt && (c.key == "" || q.Key != c.key) {
+		w.t.Fatalf("%+v was told that %+v is queued", c, q)
+	}
+}
+
+// edited is the hash of what a queued prompt is edited to.
+var edited = [32]byte{9}
 
 // past holds S8.3: of a request that is not pending it is stored how it ended, if
 // it ever was.

@@ -31,7 +31,7 @@ func (e *BatchError) Unwrap() error {
 // transaction. Batches of one session are in their order and each continues the
 // one before; different sessions may be mixed in any way.
 //
-// It returns one or two waves, nil for an empty group, with at most sixteen
+// It returns one or two waves, nil for an empty group, with at most twenty
 // statements in all, whatever the size of the group. If the database is not
 // where the first Base of a session says, or refuses a row, the transaction
 // fails with a definite error and nothing of the group is stored. The caller
@@ -52,6 +52,7 @@ func Compile(batches []protocol.Batch) (waves [][]persistence.Stmt, err error) {
 	}
 	g.finishPrompts()
 	g.finishPermissions()
+	g.finishQueue()
 	return g.waves(), nil
 }
 
@@ -64,6 +65,8 @@ type group struct {
 	prompts     []*prompt
 	permissions []*permission
 
+	queued                                              []*queued
+	queueIns, queueEdit, queueDrop                      []values
 	sessionIns, advance, adapter, profile, launch       []values
 	events, promptIns, promptEnd                        []values
 	recordIns, recordClose, recordDrop, outcomeIns      []values
@@ -80,6 +83,16 @@ type session struct {
 	opened, adapter, profile, launch bool
 	prompts                          map[protocol.PromptID]*prompt
 	permissions                      map[protocol.RequestID]*permission
+	queued                           map[protocol.PromptID]*queued
+}
+
+// queued is the fold of all changes of one queued prompt.
+type queued struct {
+	session protocol.SessionID
+	last    protocol.Queued
+	added   bool // in this group
+	edited  bool // its content is that of last
+	removed bool
 }
 
 // prompt is the fold of all changes of one prompt.
@@ -144,6 +157,20 @@ func (g *group) finishPrompts() {
 	}
 }
 
+func (g *group) finishQueue() {
+	for _, q := range g.queued {
+		switch {
+		case q.added && !q.removed:
+			g.queueIns = append(g.queueIns, queuedRow(q.session, &q.last))
+		case q.added:
+		case q.removed:
+			g.queueDrop = append(g.queueDrop, values{string(q.session), string(q.last.ID)})
+		case q.edited:
+			g.queueEdit = append(g.queueEdit, values{string(q.last.Content), q.last.Hash[:], string(q.session), string(q.last.ID)})
+		}
+	}
+}
+
 func (g *group) finishPermissions() {
 	for _, p := range g.permissions {
 		switch {
@@ -190,6 +217,13 @@ func (g *group) waves() [][]persistence.Stmt {
 	if g.sessionCount != 0 || g.promptCount != 0 || g.pendingCount != 0 || g.closeCount != 0 {
 		first.set(addTotals, []values{{g.sessionCount, g.promptCount, g.pendingCount, g.closeCount}})
 	}
+	first.set(editQueued, g.queueEdit)
+	first.set(deleteQueued, g.queueDrop)
+	queue := &first
+	if len(g.queueDrop) > 0 { // whose key a new one may have
+		queue = &second
+	}
+	queue.set(insertQueued, g.queueIns)
 	inserts := &first
 	if len(g.promptEnd) > 0 {
 		inserts = &second

@@ -10,13 +10,14 @@ import (
 // The ways a batch can be wrong that the database would not find, or not before
 // something else went wrong.
 var (
-	errChain     = errors.New("its base is not the row of the batch before it")
-	errNewBase   = errors.New("it creates the session, but its base is not empty or its first change does not open it")
-	errOpenAgain = errors.New("it opens a session that exists")
-	errTwice     = errors.New("a prompt or permission begins or ends twice")
-	errNoEnd     = errors.New("a prompt ends in a state that is no end")
-	errPending   = errors.New("a prompt ends and leaves a permission pending")
-	errEnded     = errors.New("a permission changes after its prompt ended")
+	errChain       = errors.New("its base is not the row of the batch before it")
+	errNewBase     = errors.New("it creates the session, but its base is not empty or its first change does not open it")
+	errOpenAgain   = errors.New("it opens a session that exists")
+	errTwice       = errors.New("a prompt or permission begins or ends twice")
+	errNoEnd       = errors.New("a prompt ends in a state that is no end")
+	errPending     = errors.New("a prompt ends and leaves a permission pending")
+	errQueuedTwice = errors.New("a prompt is queued or taken out of the queue twice")
+	errEnded       = errors.New("a permission changes after its prompt ended")
 )
 
 // add folds one batch into the group.
@@ -99,6 +100,12 @@ func (g *group) change(s *session, c protocol.Change) error {
 		s.profile = true
 	case protocol.LaunchChanged:
 		s.launch = true
+	case protocol.PromptQueued:
+		return g.enqueue(s, c.Queued)
+	case protocol.QueueEdited:
+		return g.requeue(s, c.ID, func(q *queued) { q.last.Content, q.last.Hash, q.edited = c.Content, c.Hash, true })
+	case protocol.QueueRemoved:
+		return g.requeue(s, c.ID, func(q *queued) { q.removed = true })
 	default:
 		return fmt.Errorf("it has a change of unknown type %T", c)
 	}
@@ -181,6 +188,38 @@ func (g *group) close(s *session, p protocol.Permission) error {
 	}
 	f.last, f.closed = p, true
 	return nil
+}
+
+func (g *group) enqueue(s *session, q protocol.Queued) error {
+	if s.queued[q.ID] != nil {
+		return errQueuedTwice
+	}
+	g.queue(s, q).added = true
+	return nil
+}
+
+// requeue folds a change of a prompt that is in the queue, or was put there in
+// this group.
+func (g *group) requeue(s *session, id protocol.PromptID, change func(*queued)) error {
+	q := s.queued[id]
+	if q == nil {
+		q = g.queue(s, protocol.Queued{ID: id})
+	}
+	if q.removed {
+		return errQueuedTwice
+	}
+	change(q)
+	return nil
+}
+
+func (g *group) queue(s *session, q protocol.Queued) *queued {
+	f := &queued{session: s.id, last: q}
+	if s.queued == nil {
+		s.queued = make(map[protocol.PromptID]*queued)
+	}
+	s.queued[q.ID] = f
+	g.queued = append(g.queued, f)
+	return f
 }
 
 func (g *group) permission(s *session, p protocol.Permission) *permission {

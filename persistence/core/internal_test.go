@@ -25,7 +25,8 @@ var statements = map[string]string{
 	"loadSession": loadSession, "loadPending": loadPending, "acceptedSessions": acceptedSessions,
 	"historyAfter": historyAfter, "historyBefore": historyBefore, "largeAfter": largeAfter, "largeBefore": largeBefore,
 	"eventRange":   eventRange,
-	"listSessions": listSessions, "promptByID": promptByID, "promptByKey": promptByKey, "keyByName": keyByName,
+	"listSessions": listSessions, "promptByID": promptByID, "loadQueue": loadQueue,
+	"insertQueued": insertQueued, "editQueued": editQueued, "deleteQueued": deleteQueued, "promptByKey": promptByKey, "keyByName": keyByName,
 	"recordByID": recordByID, "outcomeByID": outcomeByID,
 	"checkSessions": checkSessions, "checkTotals": checkTotals,
 }

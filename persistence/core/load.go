@@ -10,11 +10,11 @@ import (
 )
 
 // Load returns all that the machine of session id is rebuilt from, and false if
-// there is no such session. It costs two reads, or one if the session runs
-// nothing, however long its history is.
+// there is no such session. It costs one read, and one more each if the session
+// runs something and if something is queued, however long its history is.
 //
-// The caller has no transaction of this session in flight, as the two reads are
-// of two moments. Rows that contradict each other are CodeStorageError: a
+// The caller has no transaction of this session in flight, as the reads are of
+// several moments. Rows that contradict each other are CodeStorageError: a
 // machine must not be built on them.
 func Load(ctx context.Context, q persistence.Querier, id protocol.SessionID) (protocol.Snapshot, bool, error) {
 	rows, err := query(ctx, q, 0, loadSession, string(id))
@@ -24,12 +24,17 @@ func Load(ctx context.Context, q persistence.Querier, id protocol.SessionID) (pr
 	if len(rows) == 0 {
 		return protocol.Snapshot{}, false, nil
 	}
-	snap, err := scanSnapshot(rows[0])
+	snap, queued, err := scanSnapshot(rows[0])
 	if err != nil {
 		return protocol.Snapshot{}, false, fmt.Errorf("load session: %w", damaged(id, err))
 	}
 	if snap.Active != nil {
 		if snap.Pending, err = pending(ctx, q, id, snap.Active.ID); err != nil {
+			return protocol.Snapshot{}, false, fmt.Errorf("load session: %w", err)
+		}
+	}
+	if queued {
+		if snap.Queue, err = Queue(ctx, q, id); err != nil {
 			return protocol.Snapshot{}, false, fmt.Errorf("load session: %w", err)
 		}
 	}
@@ -39,17 +44,39 @@ func Load(ctx context.Context, q persistence.Querier, id protocol.SessionID) (pr
 	return snap, true, nil
 }
 
-func scanSnapshot(row values) (protocol.Snapshot, error) {
+func scanSnapshot(row values) (snap protocol.Snapshot, queued bool, err error) {
 	s := scan{row: row}
-	snap := protocol.Snapshot{Record: s.record()}
+	snap.Record = s.record()
 	newest := protocol.TimeMS(s.intOr0())
 	snap.Record.LastAt = max(snap.Record.UpdatedAt, newest)
 	snap.Failure = s.raw()
+	queued = s.bool()
 	if !s.null() {
 		p := s.prompt()
 		snap.Active = &p
 	}
-	return snap, s.err
+	return snap, queued, s.err
+}
+
+// Queue returns the prompts that wait for their turn, in order (S6.9); none for a
+// session that does not exist.
+func Queue(ctx context.Context, q persistence.Querier, id protocol.SessionID) ([]protocol.Queued, error) {
+	rows, err := query(ctx, q, 0, loadQueue, string(id))
+	if err != nil {
+		return nil, fmt.Errorf("read queue: %w", err)
+	}
+	var list []protocol.Queued
+	for _, row := range rows {
+		s := scan{row: row}
+		list = append(list, protocol.Queued{
+			ID: protocol.PromptID(s.text()), Position: s.int(), Content: s.raw(), Hash: s.hash(),
+			Key: s.textOr(), CreatedAt: protocol.TimeMS(s.int()),
+		})
+		if s.err != nil {
+			return nil, fmt.Errorf("read queue: %w", damaged(id, s.err))
+		}
+	}
+	return list, nil
 }
 
 func pending(ctx context.Context, q persistence.Querier, id protocol.SessionID, prompt protocol.PromptID) ([]protocol.Permission, error) {

@@ -24,7 +24,7 @@ const (
 // fixture returns a copy of a stored database, as it is.
 func fixture(t *testing.T, name string) persistence.DB {
 	t.Helper()
-	b, err := os.ReadFile(filepath.Join("testdata", name))
+	b, err := os.ReadFile(filepath.Join("..", "..", "test", "testdata", name))
 	if err != nil {
 		t.Fatal(err)
 	}

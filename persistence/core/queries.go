@@ -32,11 +32,12 @@ const (
 // The statements that read.
 const (
 	// loadSession: the row, the time of its newest event, why its prompt failed,
-	// and its accepted prompt.
+	// whether anything is queued, and its accepted prompt.
 	loadSession = `SELECT ` + sessionColumns + `,
 	(SELECT e.occurred_at_ms FROM agentos_core_events AS e
 		WHERE e.session_id = s.session_id ORDER BY e.sequence DESC LIMIT 1),
 	f.error_json,
+	EXISTS (SELECT 1 FROM agentos_core_prompt_queue AS q WHERE q.session_id = s.session_id),
 	` + promptColumns + `
 FROM agentos_core_sessions AS s
 LEFT JOIN agentos_core_prompts AS f
@@ -49,6 +50,9 @@ WHERE s.session_id = ? AND s.deleting = 0`
 FROM agentos_core_permission_records AS r
 WHERE r.session_id = ? AND r.prompt_id = ? AND r.state = 'pending'
 ORDER BY r.created_at_ms, r.rowid`
+
+	loadQueue = `SELECT q.queue_id, q.position, q.content, q.hash, q.key, q.created_at_ms
+FROM agentos_core_prompt_queue AS q WHERE q.session_id = ? ORDER BY q.position`
 
 	acceptedSessions = `SELECT p.session_id
 FROM agentos_core_prompts AS p

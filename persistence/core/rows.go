@@ -173,6 +173,10 @@ func closeRow(id protocol.SessionID, p *protocol.Permission) values {
 	}
 }
 
+func queuedRow(id protocol.SessionID, q *protocol.Queued) values {
+	return values{string(id), string(q.ID), q.Position, string(q.Content), q.Hash[:], text(q.Key), int64(q.CreatedAt)}
+}
+
 func outcomeRow(id protocol.SessionID, p *protocol.Permission) values {
 	return values{string(id), string(p.ID), string(p.Reason), int64(p.UpdatedAt)}
 }

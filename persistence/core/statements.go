@@ -90,6 +90,16 @@ WHERE session_id = ? AND prompt_id = ? AND state <> 'pending'`
 	deleteClosed = `DELETE FROM agentos_core_permission_records
 WHERE session_id = ? AND prompt_id = ? AND state <> 'pending'`
 
+	insertQueued = `INSERT INTO agentos_core_prompt_queue (
+	session_id, queue_id, position, content, hash, key, created_at_ms
+) VALUES (?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT DO NOTHING RETURNING 1`
+
+	editQueued = `UPDATE agentos_core_prompt_queue SET content = ?, hash = ?
+WHERE session_id = ? AND queue_id = ? RETURNING 1`
+
+	deleteQueued = `DELETE FROM agentos_core_prompt_queue WHERE session_id = ? AND queue_id = ? RETURNING 1`
+
 	addTotals = `UPDATE agentos_core_totals SET
 	sessions = sessions + ?, prompts = prompts + ?, pending = pending + ?, outcomes = outcomes + ?
 WHERE singleton = 1 RETURNING 1`

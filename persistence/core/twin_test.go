@@ -179,6 +179,57 @@ func (w *twin) launch(agent string, l *protocol.Launch) {
 	w.did(protocol.LaunchChanged{})
 }
 
+func (w *twin) enqueue(content, key string) {
+	position := int64(1)
+	if n := len(w.snap.Queue); n > 0 {
+		position = w.snap.Queue[n-1].Position + 1
+	}
+	q := protocol.Queued{
+		ID: protocol.PromptID(w.fresh("queued")), Position: position, Content: []byte(content),
+		Hash: [32]byte{2, byte(w.names)}, Key: key, CreatedAt: max(w.now, 0),
+	}
+	w.snap.Queue = append(slices.Clone(w.snap.Queue), q)
+	w.did(protocol.PromptQueued{Queued: q})
+}
+
+func (w *twin) requeue(i int, content string) {
+	w.snap.Queue = slices.Clone(w.snap.Queue)
+	q := &w.snap.Queue[i]
+	q.Content, q.Hash = []byte(content), [32]byte{3, byte(len(content))}
+	w.did(protocol.QueueEdited{ID: q.ID, Content: q.Content, Hash: q.Hash})
+}
+
+func (w *twin) dequeue(i int) {
+	w.did(protocol.QueueRemoved{ID: w.snap.Queue[i].ID})
+	if w.snap.Queue = slices.Delete(slices.Clone(w.snap.Queue), i, i+1); len(w.snap.Queue) == 0 {
+		w.snap.Queue = nil
+	}
+}
+
+// queueStep changes the queue in one way.
+func (w *twin) queueStep(t *rapid.T) {
+	contents := rapid.SampledFrom([]string{`[]`, `[ {"type":"text","text":"\u0000 1.0"} ]`, `[1, 2]`})
+	n := len(w.snap.Queue)
+	how := rapid.IntRange(0, 3).Draw(t, "queue")
+	switch {
+	case n == 0 || how == 0:
+		key := ""
+		if rapid.Bool().Draw(t, "keyed") {
+			key = w.fresh("key")
+		}
+		w.enqueue(contents.Draw(t, "content"), key)
+	case how == 1:
+		w.requeue(rapid.IntRange(0, n-1).Draw(t, "which"), contents.Draw(t, "content"))
+	default:
+		i := rapid.IntRange(0, n-1).Draw(t, "which")
+		key := w.snap.Queue[i].Key
+		w.dequeue(i)
+		if how == 2 && key != "" { // its key is free at once
+			w.enqueue(contents.Draw(t, "content"), key)
+		}
+	}
+}
+
 // payloads are valid JSON whose exact bytes are easy to lose.
 var payloads = []string{
 	`{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"hello"}}`,
@@ -221,7 +272,10 @@ func (w *twin) step(t *rapid.T) {
 		w.open(drawSpec(t))
 		return
 	}
-	switch rapid.IntRange(0, 9).Draw(t, "step") {
+	switch rapid.IntRange(0, 10).Draw(t, "step") {
+	case 10:
+		w.queueStep(t)
+		return
 	case 0:
 		w.bind(func(r *protocol.Record) {
 			r.ACPSession = protocol.ACPSessionID(w.fresh("acp"))

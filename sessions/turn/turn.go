@@ -22,6 +22,7 @@ const (
 type Turn struct {
 	ID         protocol.PromptID
 	Callers    []uint64            // who waits for its end, by token; not looked into
+	Queued     bool                // it comes from the queue, and is there until it is accepted
 	Key        string              // idempotency key that it holds, "" if none
 	Hash       [32]byte            // of its input
 	IfAsked    int                 // what the caller wants done with questions; not looked into
@@ -39,8 +40,8 @@ type Turn struct {
 }
 
 // Reserve returns a turn that nothing is stored of yet.
-func Reserve(id protocol.PromptID, caller uint64) *Turn {
-	return &Turn{ID: id, Callers: []uint64{caller}}
+func Reserve(id protocol.PromptID, callers ...uint64) *Turn {
+	return &Turn{ID: id, Callers: callers}
 }
 
 // Phase returns how far the turn has come.
