@@ -50,6 +50,10 @@ peers: ## install the agents of others and run the tests against them
 	test/peers/install
 	AGENTOS_PEERS=1 go test -race -count=1 -timeout 10m ./test/peers/...
 
+.PHONY: bench-peers
+bench-peers: ## install AgentOS and sandbox-agent (1.3 GB) and measure the runtime beside them
+	test/bench/peers/run
+
 .PHONY: rewrite
 rewrite: ## rewrite the expected output of script files; review it as a diff
 	REWRITE=1 go test $$(go list -f '{{.Dir}} {{join .TestImports " "}} {{join .XTestImports " "}}' ./... | awk '/ agentos\/test\/script( |$$)/{print $$1}') ./test/script
