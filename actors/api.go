@@ -40,6 +40,10 @@ type OpenSession struct {
 // and sent byte for byte.
 type Prompt struct {
 	Session protocol.SessionID
+	// ID names the prompt; "" lets the session make one. Who chooses it can Recall
+	// the prompt after losing the connection, or the runtime, in the turn. It must
+	// be new: a random UUID.
+	ID      protocol.PromptID
 	Content []byte
 	// Key, if not "", makes the prompt run at most once: whoever sends the same
 	// content under the same key gets the result of the one turn (S6.8).
@@ -84,7 +88,7 @@ func (v *VM) prompt(ctx context.Context, p Prompt, noWait bool) (promptReply, er
 	}
 	m := promptRequest{
 		prompt: sessions.Prompt{
-			Blocks: blocks, Hash: acp.InputHash(blocks), Key: p.Key, IfAsked: p.IfAsked,
+			ID: p.ID, Blocks: blocks, Hash: acp.InputHash(blocks), Key: p.Key, IfAsked: p.IfAsked,
 			Queue: p.Queue, NoWait: noWait, Now: p.Now,
 		},
 		Promise: kernel.NewPromise[promptReply](),
@@ -97,6 +101,26 @@ func (v *VM) prompt(ctx context.Context, p Prompt, noWait bool) (promptReply, er
 
 func invalidContent(err error) error {
 	return protocol.Errorf(protocol.CodeInvalidPrompt, "the prompt is no array of content blocks: %w", err)
+}
+
+// Recall returns what became of a prompt: its answer, or the error that it failed
+// of. found is false if it was never accepted: then it was never sent, and never
+// will be but for a place in the queue. A prompt that runs is session_busy.
+func (v *VM) Recall(ctx context.Context, id protocol.SessionID, prompt protocol.PromptID) (answer *protocol.Answer, found bool, err error) {
+	stored, err := query(ctx, v, func(ctx context.Context, q persistence.Querier) (*sessions.StoredKey, error) {
+		p, found, err := core.Prompt(ctx, q, id, prompt)
+		if err != nil || !found {
+			return nil, err
+		}
+		return recallPrompt(ctx, q, id, p, v.node.env.Limits)
+	})
+	switch {
+	case err != nil || stored == nil:
+		return nil, false, err
+	case stored.Err != nil:
+		return nil, true, stored.Err
+	}
+	return stored.Answer, true, nil
 }
 
 // Queue lists the prompts of a session that wait for their turn, in order.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"strings"
 	"sync"
@@ -142,6 +143,13 @@ func (a *agents) counts() (running, started int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.running, a.started
+}
+
+// sent returns how often each prompt was sent.
+func (a *agents) sent() map[string]int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return maps.Clone(a.prompts)
 }
 
 func (p *pipeAdapter) kill() {

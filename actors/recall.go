@@ -77,11 +77,16 @@ func recall(q persistence.Querier, id protocol.SessionID, key string, limits pro
 		return &sessions.StoredKey{Hash: used.Hash, Err: protocol.Errorf(protocol.CodeIdempotencyExpired,
 			"the key %q was used, and the result is not kept any more; the prompt is not run again", key)}, nil
 	}
-	spoken, err := spokenIn(ctx, q, id, *used.Prompt, limits.ResultBytes)
+	return recallPrompt(ctx, q, id, *used.Prompt, limits)
+}
+
+// recallPrompt reads what became of a stored prompt.
+func recallPrompt(ctx context.Context, q persistence.Querier, id protocol.SessionID, p protocol.Prompt, limits protocol.Limits) (*sessions.StoredKey, error) {
+	spoken, err := spokenIn(ctx, q, id, p, limits.ResultBytes)
 	if err != nil {
 		return nil, err
 	}
-	stored := sessions.Recall(id, *used.Prompt, spoken)
+	stored := sessions.Recall(id, p, spoken)
 	return &stored, nil
 }
 

@@ -192,7 +192,9 @@ func (a *sessionActor) prompt(m promptRequest, now protocol.TimeMS) {
 	if m.prompt.Open != nil {
 		m.prompt.Open.At = now
 	}
-	m.prompt.ID = protocol.PromptID(a.env.IDs())
+	if m.prompt.ID == "" {
+		m.prompt.ID = protocol.PromptID(a.env.IDs())
+	}
 	m.prompt.Message = protocol.MessageID(a.env.IDs())
 	m.prompt.Token = a.wait(func(r sessions.Reply) {
 		if r.Err != nil {
