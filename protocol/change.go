@@ -46,6 +46,10 @@ type (
 		Title          *string
 		Metadata       []byte
 	}
+	// SessionDeleted marks the session as deleted: nothing shows it any more, and
+	// its rows are swept in slices (S9.3). It is the last change of its batch and of
+	// its session.
+	SessionDeleted struct{}
 	// PromptQueued puts a prompt behind the others that wait (S6.9).
 	PromptQueued struct{ Queued Queued }
 	// QueueEdited replaces the content of a queued prompt.
@@ -73,6 +77,7 @@ func (PermissionOpened) change() {}
 func (PermissionClosed) change() {}
 func (AdapterBound) change()     {}
 func (ProfileChanged) change()   {}
+func (SessionDeleted) change()   {}
 func (PromptQueued) change()     {}
 func (QueueEdited) change()      {}
 func (QueueRemoved) change()     {}

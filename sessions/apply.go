@@ -42,6 +42,8 @@ func (s *Session) apply(c protocol.Change) {
 	case protocol.ProfileChanged:
 		s.rec.ConfigRevision, s.rec.ConfigOptions = c.ConfigRevision, c.ConfigOptions
 		s.rec.Title, s.rec.Metadata = c.Title, c.Metadata
+	case protocol.SessionDeleted:
+		s.exists, s.deleted = false, true
 	case protocol.PromptQueued:
 		s.queue = append(s.queue, c.Queued)
 	case protocol.QueueEdited:

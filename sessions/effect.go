@@ -87,6 +87,8 @@ type (
 		Permission *protocol.PermissionAnswer
 		Err        *protocol.Error
 	}
+	// Deleted says that the session is gone, and what is left of it can be swept.
+	Deleted struct{}
 	// Hold keeps the VM awake, from reservation to the terminal commit (S13).
 	Hold struct{ Prompt protocol.PromptID }
 	// Release ends the Hold of the same prompt. It follows from the machine that
@@ -107,6 +109,7 @@ func (SendCancel) effect()     {}
 func (AnswerCall) effect()     {}
 func (FindKey) effect()        {}
 func (FindPermission) effect() {}
+func (Deleted) effect()        {}
 func (Reply) effect()          {}
 func (Hold) effect()           {}
 func (Release) effect()        {}

@@ -155,6 +155,13 @@ type (
 		Token Token
 		At    protocol.TimeMS
 	}
+	// Delete ends the turn, stops the route and takes the session away, history and
+	// all. The Reply comes when the mark is stored and the route is down; Deleted
+	// follows it, and the machine takes nothing any more but the end of routes.
+	Delete struct {
+		Token Token
+		At    protocol.TimeMS
+	}
 	// Settle ends what a lost runtime or a failed write has left running (S6.10).
 	// Cause is why; it becomes the prompt's error.
 	Settle struct {
@@ -180,6 +187,7 @@ func (i QueueRemove) at() protocol.TimeMS { return i.At }
 func (i QueueResume) at() protocol.TimeMS { return i.At }
 func (i Cancel) at() protocol.TimeMS      { return i.At }
 func (i Unload) at() protocol.TimeMS      { return i.At }
+func (i Delete) at() protocol.TimeMS      { return i.At }
 func (i Settle) at() protocol.TimeMS      { return i.At }
 func (i Tick) at() protocol.TimeMS        { return i.At }
 

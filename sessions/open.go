@@ -13,6 +13,9 @@ func (s *Session) stepOpen(in Open) *protocol.Error {
 	if s.exists {
 		return s.reopen(in)
 	}
+	if s.deleted {
+		return s.noSession()
+	}
 	if err := validSpec(in.Spec); err != nil {
 		return err
 	}

@@ -41,12 +41,14 @@ type owner struct {
 	wrote     func(protocol.Batch)
 	delivered func(when string, e sessions.Effect)
 	timer     protocol.TimeMS
+	swept     func() // the rows of a deleted session have gone
 }
 
 func newOwner(t tester, limits protocol.Limits) *owner {
 	o := &owner{t: t, limits: limits, stored: &twin{}}
 	o.wrote = func(protocol.Batch) {}
 	o.delivered = func(string, sessions.Effect) {}
+	o.swept = func() {}
 	o.begin(func(c sessions.Config) *sessions.Session { return sessions.New("s", c) })
 	return o
 }
@@ -187,6 +189,10 @@ func (o *owner) crash(at protocol.TimeMS) {
 func (o *owner) reload() {
 	o.t.Helper()
 	o.flight, o.timer = nil, 0
+	if o.stored.deleted { // and swept, before anybody asks for the session again
+		*o.stored = twin{}
+		o.swept()
+	}
 	if !o.stored.exists {
 		o.begin(func(c sessions.Config) *sessions.Session { return sessions.New("s", c) })
 		return

@@ -4,6 +4,7 @@ import (
 	"agentos/protocol"
 	"agentos/protocol/acp"
 	"agentos/protocol/public"
+	"agentos/sessions/restore"
 	"agentos/sessions/turn"
 )
 
@@ -164,6 +165,9 @@ func (s *Session) stepAnswered(in Answered) {
 	if in.Route != s.route || s.turn == nil || s.turn.ID != in.Prompt || s.turn.Phase() != turn.Dispatched {
 		return
 	}
+	if lost(in.Err) {
+		s.stopRoute()
+	}
 	switch {
 	case in.Err == nil:
 		s.complete(in.StopReason, false, in.At)
@@ -173,6 +177,17 @@ func (s *Session) stepAnswered(in Answered) {
 	default:
 		s.fail(in.Err, protocol.ReasonPromptCancelled, in.At)
 	}
+}
+
+// lost reports whether the adapter's answer says that it has no such session any
+// more. It would say so to every prompt, the process behind a launcher that lives
+// on may have died for instance; the next one restores instead (S10.1).
+func lost(answer *protocol.Error) bool {
+	if answer == nil || answer.Code != protocol.CodeAgentError {
+		return false
+	}
+	code, ok := answer.Details["code"].(int64)
+	return ok && restore.Gone(code)
 }
 
 // complete ends the turn well, unless a verdict stands against it.
@@ -289,17 +304,23 @@ func (s *Session) force(at protocol.TimeMS) {
 	s.complete(protocol.StopCancelled, true, at)
 }
 
+// interrupt ends the turn, if there is one, from outside (S6.5).
+func (s *Session) interrupt(why string, reason protocol.Reason, at protocol.TimeMS) {
+	if s.turn == nil {
+		return
+	}
+	err := protocol.Errorf(protocol.CodePromptInterrupted, "%s", why)
+	if s.turn.Phase() == turn.Reserved {
+		s.drop(Reply{Err: err})
+		return
+	}
+	s.fail(err, reason, at)
+}
+
 // stepUnload interrupts the turn and stops the route; the reply comes when the
 // route is gone.
 func (s *Session) stepUnload(in Unload) {
-	if s.turn != nil {
-		interrupted := protocol.Errorf(protocol.CodePromptInterrupted, "the session was unloaded in the turn; prompt it again to go on")
-		if s.turn.Phase() == turn.Reserved {
-			s.drop(Reply{Err: interrupted})
-		} else {
-			s.fail(interrupted, protocol.ReasonVMShutdown, in.At)
-		}
-	}
+	s.interrupt("the session was unloaded in the turn; prompt it again to go on", protocol.ReasonVMShutdown, in.At)
 	s.drains = false
 	s.closeRun(in.At)
 	s.stopRoute()

@@ -62,7 +62,7 @@ func (d *driver) pick(what string, from ...string) string {
 func (d *driver) one() {
 	d.at += protocol.TimeMS(rapid.SampledFrom([]int{0, 0, 1, 100, 300, -5000, 12000}).Draw(d.t, "later"))
 	switch d.pick("what", "turn", "turn", "turn", "open", "prompt", "up", "up", "down", "update", "update", "update", "update", "ask", "ask",
-		"answer", "answer", "permit", "permit", "find", "queue", "cancel", "unload", "tick", "slow", "commit", "commit", "refuse", "crash", "swap") {
+		"answer", "answer", "permit", "permit", "find", "queue", "cancel", "unload", "delete", "tick", "slow", "commit", "commit", "refuse", "crash", "swap") {
 	case "turn":
 		d.prompt()
 		d.up(d.o.last)
@@ -94,6 +94,10 @@ func (d *driver) one() {
 		d.step(in)
 	case "unload":
 		d.unload()
+	case "delete":
+		if rapid.IntRange(0, 9).Draw(d.t, "really") == 0 {
+			d.delete()
+		}
 	case "tick":
 		d.tick(d.at)
 	case "slow":
@@ -141,13 +145,12 @@ func (d *driver) token(c caller) sessions.Token {
 // unload waits for all adapters that this life has started.
 func (d *driver) unload() {
 	d.t.Helper()
-	var c caller
-	for r, conn := range d.w.routes {
-		if !conn.down && !conn.foreign {
-			c.routes = append(c.routes, r)
-		}
-	}
-	d.step(sessions.Unload{Token: d.token(c), At: d.at})
+	d.step(sessions.Unload{Token: d.token(caller{routes: d.w.upRoutes()}), At: d.at})
+}
+
+func (d *driver) delete() {
+	d.t.Helper()
+	d.step(sessions.Delete{Token: d.token(caller{routes: d.w.upRoutes()}), At: d.at})
 }
 
 // call steps an input that carries a token; a mistake is answered by the owner.

@@ -107,13 +107,18 @@ func (s *Session) drain(at protocol.TimeMS) {
 // unqueue takes a prompt out of the queue and tells who waits for it.
 func (s *Session) unqueue(id protocol.PromptID) {
 	s.record(protocol.QueueRemoved{ID: id})
+	s.turnAway(id)
+	s.resumed = s.resumed && len(s.queue) > 0
+}
+
+// turnAway tells those who wait for a queued prompt that its turn will not come.
+func (s *Session) turnAway(id protocol.PromptID) {
 	reply := s.cancelledReply(id)
 	for _, caller := range s.waits[id].callers {
 		reply.Token = Token(caller)
 		s.after(reply)
 	}
 	delete(s.waits, id)
-	s.resumed = s.resumed && len(s.queue) > 0
 }
 
 func (s *Session) stepQueueEdit(in QueueEdit) *protocol.Error {

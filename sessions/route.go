@@ -116,8 +116,9 @@ func (s *Session) leaveRoute() {
 
 // unloading is a caller who waits for the end of every route up to one.
 type unloading struct {
-	token Token
-	upTo  Route
+	token   Token
+	upTo    Route
+	deletes bool // and the session is gone then
 }
 
 // unloaded answers those whose routes are all gone. A route that was started
@@ -128,6 +129,9 @@ func (s *Session) unloaded() {
 			return false
 		}
 		s.after(Reply{Token: u.token})
+		if u.deletes {
+			s.after(Deleted{})
+		}
 		return true
 	})
 }

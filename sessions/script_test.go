@@ -180,6 +180,8 @@ func (c *console) parse(cmd string, words []string, opts map[string]string) sess
 		return in
 	case "unload":
 		return sessions.Unload{Token: c.token("unload"), At: c.at}
+	case "delete":
+		return sessions.Delete{Token: c.token("delete"), At: c.at}
 	case "tick":
 		c.at += protocol.TimeMS(c.number(words[0]))
 		return sessions.Tick{At: c.at}

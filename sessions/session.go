@@ -46,6 +46,7 @@ type Session struct {
 
 	// Durable; changed by apply only.
 	exists  bool
+	deleted bool // for good: the machine never exists again
 	rec     protocol.Record
 	active  *protocol.Prompt
 	pending []protocol.Permission
@@ -159,6 +160,8 @@ func (s *Session) step(in Input) *protocol.Error {
 		s.stepCancel(in)
 	case Unload:
 		s.stepUnload(in)
+	case Delete:
+		s.stepDelete(in)
 	case Settle:
 		s.settle(in)
 	case Tick:

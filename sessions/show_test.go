@@ -47,6 +47,8 @@ func showChange(c protocol.Change) string {
 		return s
 	case protocol.ProfileChanged:
 		return fmt.Sprintf("profile title %s, config %d %s", showTitle(c.Title), c.ConfigRevision, orNone(c.ConfigOptions))
+	case protocol.SessionDeleted:
+		return "deleted"
 	case protocol.PromptQueued:
 		return fmt.Sprintf("queued %d %s %s", c.Queued.Position, c.Queued.ID, c.Queued.Content)
 	case protocol.QueueEdited:
@@ -93,6 +95,8 @@ func (c *console) showEffect(e sessions.Effect) string {
 		return fmt.Sprintf("send cancel of %s to %s on route %d", e.Prompt, e.ACP, e.Route)
 	case sessions.AnswerCall:
 		return fmt.Sprintf("answer %s on route %d: %s", e.Call, e.Route, e.Result)
+	case sessions.Deleted:
+		return "deleted"
 	case sessions.FindKey:
 		return "find key " + e.Key
 	case sessions.FindPermission:

@@ -14,6 +14,7 @@ import (
 // code with the machine.
 type twin struct {
 	exists      bool
+	deleted     bool
 	opened      protocol.Record // as created
 	binding     protocol.AdapterBound
 	profile     protocol.ProfileChanged
@@ -36,6 +37,9 @@ func (w *twin) store(b protocol.Batch) error {
 		if err := w.change(c); err != nil {
 			return err
 		}
+	}
+	if w.deleted && w.active() != nil {
+		return errors.New("deleted with a prompt that has no end")
 	}
 	if diff := different(w.record(), b.Row); diff != "" {
 		return fmt.Errorf("row is not what the changes say (-changes +row):\n%s", diff)
@@ -72,6 +76,8 @@ func (w *twin) change(c protocol.Change) error {
 		w.binding = c
 	case protocol.ProfileChanged:
 		w.profile = c
+	case protocol.SessionDeleted:
+		w.exists, w.deleted = false, true
 	case protocol.PromptQueued:
 		return w.enqueue(c.Queued)
 	case protocol.QueueEdited, protocol.QueueRemoved:

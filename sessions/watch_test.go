@@ -24,6 +24,7 @@ type world struct {
 	asks       map[sessions.Call]*question
 	permitted  map[protocol.RequestID]string // option, by the calls of Permit that were taken
 	waiting    map[sessions.Token]caller
+	gone       bool     // the session was deleted
 	finds      []string // keys that are being looked up
 	held       map[protocol.PromptID]bool
 	shown      protocol.Sequence // last event published
@@ -63,6 +64,7 @@ func newWorld(t tester, o *owner) *world {
 		texts: map[protocol.RunID]string{}, streamed: map[protocol.RunID][]string{},
 	}
 	o.delivered = w.see
+	o.swept = func() { w.gone, w.shown, w.state = false, 0, "idle" }
 	return w
 }
 
@@ -99,6 +101,11 @@ func (w *world) see(when string, e sessions.Effect) {
 		w.cancelled[e.Prompt] = true
 	case sessions.AnswerCall:
 		w.answer(e)
+	case sessions.Deleted:
+		if len(w.upRoutes()) > 0 || !w.o.stored.deleted || w.gone {
+			w.t.Fatalf("gone: %t, stored as such: %t, before: %t", len(w.upRoutes()) == 0, w.o.stored.deleted, w.gone)
+		}
+		w.gone = true
 	case sessions.FindKey:
 		w.finds = append(w.finds, e.Key)
 	case sessions.FindPermission:
@@ -350,6 +357,16 @@ func (w *world) answer(e sessions.AnswerCall) {
 	if len(kinds) == 0 {
 		w.t.Fatalf("answer %s %s was not offered: %+v", e.Call, e.Result, q.options)
 	}
+}
+
+// upRoutes returns the adapters that this life has started and that are not gone.
+func (w *world) upRoutes() (routes []sessions.Route) {
+	for r, conn := range w.routes {
+		if !conn.down && !conn.foreign {
+			routes = append(routes, r)
+		}
+	}
+	return routes
 }
 
 // lost is what the owner does for those whose epoch is lost: their callers are

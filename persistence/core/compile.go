@@ -67,7 +67,7 @@ type group struct {
 
 	queued                                              []*queued
 	queueIns, queueEdit, queueDrop                      []values
-	sessionIns, advance, adapter, profile, launch       []values
+	sessionIns, advance, adapter, profile, launch, drop []values
 	events, promptIns, promptEnd                        []values
 	recordIns, recordClose, recordDrop, outcomeIns      []values
 	endedPrompts                                        []values
@@ -81,6 +81,7 @@ type session struct {
 	base                             protocol.Base    // of its first batch
 	row                              *protocol.Record // of its last batch
 	opened, adapter, profile, launch bool
+	deleted                          bool
 	prompts                          map[protocol.PromptID]*prompt
 	permissions                      map[protocol.RequestID]*permission
 	queued                           map[protocol.PromptID]*queued
@@ -118,6 +119,9 @@ func newGroup(size int) *group {
 
 // finish adds the rows of the sessions table that s needs.
 func (g *group) finish(s *session) error {
+	if s.deleted {
+		g.drop = append(g.drop, values{string(s.id)})
+	}
 	if s.opened {
 		row, err := sessionRow(s.row)
 		if err != nil {
@@ -230,6 +234,7 @@ func (g *group) waves() [][]persistence.Stmt {
 	}
 	inserts.set(insertPrompt, g.promptIns)
 	second.run(deleteClosed, g.endedPrompts)
+	second.set(markDeleted, g.drop) // behind the compare-and-set, which wants it not to be
 
 	var waves [][]persistence.Stmt
 	for _, w := range []wave{first, second} {

@@ -16,6 +16,7 @@ var (
 	errTwice       = errors.New("a prompt or permission begins or ends twice")
 	errNoEnd       = errors.New("a prompt ends in a state that is no end")
 	errPending     = errors.New("a prompt ends and leaves a permission pending")
+	errDeleted     = errors.New("its session was deleted by the batch before it")
 	errQueuedTwice = errors.New("a prompt is queued or taken out of the queue twice")
 	errEnded       = errors.New("a permission changes after its prompt ended")
 )
@@ -68,7 +69,9 @@ func (g *group) session(b *protocol.Batch) (*session, error) {
 			return nil, errNewBase
 		}
 	}
-	if s := g.byID[b.Session]; s != nil {
+	if s := g.byID[b.Session]; s != nil && s.deleted {
+		return nil, errDeleted
+	} else if s != nil {
 		before := protocol.Base{Exists: true, Latest: s.row.Latest, State: s.row.State, Prompt: s.row.Prompt}
 		if b.Base != before {
 			return nil, errChain
@@ -100,6 +103,8 @@ func (g *group) change(s *session, c protocol.Change) error {
 		s.profile = true
 	case protocol.LaunchChanged:
 		s.launch = true
+	case protocol.SessionDeleted:
+		s.deleted = true
 	case protocol.PromptQueued:
 		return g.enqueue(s, c.Queued)
 	case protocol.QueueEdited:

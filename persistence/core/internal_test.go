@@ -26,7 +26,11 @@ var statements = map[string]string{
 	"historyAfter": historyAfter, "historyBefore": historyBefore, "largeAfter": largeAfter, "largeBefore": largeBefore,
 	"eventRange":   eventRange,
 	"listSessions": listSessions, "promptByID": promptByID, "loadQueue": loadQueue,
-	"insertQueued": insertQueued, "editQueued": editQueued, "deleteQueued": deleteQueued, "promptByKey": promptByKey, "keyByName": keyByName,
+	"markDeleted": markDeleted, "insertQueued": insertQueued, "editQueued": editQueued, "deleteQueued": deleteQueued, "promptByKey": promptByKey, "keyByName": keyByName,
+	"deletingSessions": deletingSessions, "isDeleting": isDeleting, "sweepEvents": sweepEvents, "deleteEvents": deleteEvents,
+	"sweepPrompts": sweepPrompts, "deletePrompt": deletePrompt, "sweepRecords": sweepRecords, "deleteRecord": deleteRecord,
+	"sweepOutcomes": sweepOutcomes, "deleteOutcome": deleteOutcome, "sweepParts": sweepParts, "deletePart": deletePart,
+	"sweepKeys": sweepKeys, "deleteKey": deleteKey, "sweepQueue": sweepQueue, "deleteSession": deleteSession,
 	"recordByID": recordByID, "outcomeByID": outcomeByID,
 	"checkSessions": checkSessions, "checkTotals": checkTotals,
 }
@@ -72,7 +76,7 @@ func explain(t *testing.T, db persistence.DB, how, sql string) [][]persistence.V
 
 // Every SQL constant is in statements, and runs on the newest schema.
 func TestStatements_Prepare(t *testing.T) {
-	for _, file := range []string{"statements.go", "queries.go", "checkqueries.go"} {
+	for _, file := range []string{"statements.go", "queries.go", "checkqueries.go", "sweepqueries.go"} {
 		f, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
 		if err != nil {
 			t.Fatal(err)
@@ -104,7 +108,8 @@ func TestStatements_Prepare(t *testing.T) {
 // that a LIMIT bounds, and the index that the list of sessions is in the order
 // of; what may be sorted is as many rows as there are turns or open requests.
 func TestS12_3_IndexSeeks(t *testing.T) {
-	walks := []string{"SCAN CONSTANT ROW", "SCAN (subquery-", "SCAN page", "SCAN s USING INDEX agentos_core_sessions_by_activity"}
+	walks := []string{"SCAN CONSTANT ROW", "SCAN (subquery-", "SCAN page", "SCAN s USING INDEX agentos_core_sessions_by_activity",
+		"SCAN agentos_core_sessions USING COVERING INDEX agentos_core_sessions_deleting"}
 	db := migrated(t)
 	for name, sql := range statements {
 		if name == "checkSessions" || name == "checkTotals" {

@@ -40,6 +40,8 @@ WHERE session_id = ? RETURNING 1`
 
 	changeLaunch = `UPDATE agentos_core_sessions SET agent = ?, launch_json = ? WHERE session_id = ? RETURNING 1`
 
+	markDeleted = `UPDATE agentos_core_sessions SET deleting = 1 WHERE session_id = ? RETURNING 1`
+
 	insertEvent = `INSERT INTO agentos_core_events (
 	session_id, sequence, occurred_at_ms, acp_protocol_version, event_kind, correlation_id,
 	payload_json, payload_bytes, outcome_status, terminal_reason, incomplete

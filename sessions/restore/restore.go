@@ -82,7 +82,7 @@ func After(s Situation, step Step, code int64, tried bool) (Decision, Step) {
 	}
 	next := s.from(step + 1)
 	switch {
-	case gone(code) || code == acp.CodeMethodNotFound:
+	case Gone(code) || code == acp.CodeMethodNotFound:
 		return Next, next
 	case !s.Prompted:
 		// Claude, Codex and Qwen write a session at its first prompt only, and
@@ -95,8 +95,9 @@ func After(s Situation, step Step, code int64, tried bool) (Decision, Step) {
 	}
 }
 
-// gone reports whether code says that the session does not exist: the standard
-// code, its predecessor, and the one that OpenCode and Pi use for it.
-func gone(code int64) bool {
+// Gone reports whether the JSON-RPC error code says that the session does not
+// exist: the standard code, its predecessor, and the one that OpenCode and Pi use
+// for it. Session.stepAnswered asks it too, of an answer to a prompt.
+func Gone(code int64) bool {
 	return code == acp.CodeNotFound || code == acp.CodeNotFoundLegacy || code == acp.CodeInvalidParams
 }
