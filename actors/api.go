@@ -185,6 +185,16 @@ func (v *VM) Unload(ctx context.Context, id protocol.SessionID) error {
 	return err
 }
 
+// Delete takes a session away, with its history (S9.3): its turn is interrupted,
+// its adapter stopped. It returns when that is durable; a session of the same name
+// can be opened as soon as the rest of it is swept, which its opening waits for.
+// Deleting what does not exist is no error.
+func (v *VM) Delete(ctx context.Context, id protocol.SessionID) error {
+	m := deleteRequest{kernel.NewPromise[kernel.Done]()}
+	_, err := ask(ctx, v, id, m, m.Promise)
+	return err
+}
+
 // Watch returns a subscription to a session's events after the one numbered
 // after: stored ones first, then live ones and deltas, in one order.
 func (v *VM) Watch(ctx context.Context, id protocol.SessionID, after protocol.Sequence) (*feed.Subscription, error) {

@@ -32,6 +32,7 @@ type (
 		cancel sessions.Cancel
 		kernel.Promise[kernel.Done]
 	}
+	deleteRequest struct{ kernel.Promise[kernel.Done] }
 	unloadRequest struct{ kernel.Promise[kernel.Done] }
 	watchRequest  struct{ kernel.Promise[*feed.Feed] }
 )
@@ -45,6 +46,10 @@ type promptReply struct {
 // settled tells a VM that a session which a lost runtime left running has been
 // brought to rest, or could not be.
 type settled struct{ session protocol.SessionID }
+
+// gone tells a VM that a session was deleted and has nothing to do any more; its
+// rows are still to be swept. It is the last word of the session's actor.
+type gone struct{ session protocol.SessionID }
 
 // vacant tells a VM that a session does not exist, has nothing to do, and is
 // watched by nobody. received is how many requests it had then.

@@ -27,6 +27,7 @@ type sessionActor struct {
 
 	machine  *sessions.Session // nil while loading and while at rest
 	resting  bool              // not loaded: the next request loads
+	deleting bool              // the machine has taken a Delete: requests wait for its end
 	received int               // requests, ever
 	watched  bool              // by somebody, once
 	early    []any             // what came while loading, oldest first
@@ -87,7 +88,7 @@ func (a *sessionActor) handle(c actor.Context, m any) {
 	if _, asked := m.(kernel.Request); asked {
 		a.received++
 	}
-	if a.machine == nil || a.healing != 0 {
+	if _, asked := m.(kernel.Request); asked && a.deleting || a.machine == nil || a.healing != 0 {
 		a.early = append(a.early, m)
 		if _, asked := m.(kernel.Request); asked && a.resting {
 			a.reload(c)
@@ -132,6 +133,10 @@ func (a *sessionActor) step(m any) (g route.Grant) {
 	case queueRequest:
 		token := a.wait(settle(m.Promise))
 		a.input(m.input(token, now), token)
+	case deleteRequest:
+		token := a.wait(settle(m.Promise))
+		a.deleting = a.machine.Exists()
+		a.input(sessions.Delete{Token: token, At: now}, token)
 	case unloadRequest:
 		token := a.wait(settle(m.Promise))
 		a.input(sessions.Unload{Token: token, At: now}, token)

@@ -117,7 +117,7 @@ func (a *sessionActor) rest(c actor.Context, err *protocol.Error) {
 // reload asks for the rows; what comes meanwhile waits.
 func (a *sessionActor) reload(c actor.Context) {
 	old := a.machine
-	a.machine, a.resting, a.number = nil, false, 0
+	a.machine, a.resting, a.number, a.deleting = nil, false, 0, false
 	a.epoch = a.env.NextEpoch()
 	a.keep(c, old)
 	c.Send(a.store, store.Load{Session: a.id, Epoch: a.epoch, ReplyTo: c.Self()})
@@ -143,6 +143,10 @@ func (a *sessionActor) loaded(c actor.Context, m store.Loaded) {
 		a.rest(c, m.Err)
 		return
 	}
+	if m.Deleting {
+		a.handOver(c)
+		return
+	}
 	cfg := a.env.sessionConfig(strconv.FormatInt(m.Fence, 36)+"."+strconv.FormatUint(a.epoch, 36), routesOf(a.epoch))
 	a.machine = sessions.New(a.id, cfg)
 	if m.Found {
@@ -159,6 +163,18 @@ func (a *sessionActor) loaded(c actor.Context, m store.Loaded) {
 	a.healed(c)
 	a.flush(c, route.Grant{}) // what an adopted route is may not have been stored
 	a.vacate(c)
+}
+
+// handOver leaves a deleted session to its VM, with the requests that came behind
+// the deletion.
+func (a *sessionActor) handOver(c actor.Context) {
+	c.Send(c.Parent(), gone{a.id})
+	for _, m := range a.early {
+		if r, asked := m.(kernel.Request); asked {
+			c.Send(c.Parent(), toSession{a.id, r})
+		}
+	}
+	a.early = nil
 }
 
 // uncertain is the error of a prompt whose turn was lost with its runtime.

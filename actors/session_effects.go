@@ -39,6 +39,8 @@ func (a *sessionActor) carry(c actor.Context, e sessions.Effect) {
 		a.tell(c, e.Route, route.Cancel{SendCancel: e})
 	case sessions.AnswerCall:
 		a.tell(c, e.Route, route.Answer{AnswerCall: e})
+	case sessions.Deleted:
+		a.handOver(c)
 	case sessions.Hold:
 		a.held[e.Prompt] = true
 		a.env.host.Hold(a.vm, string(e.Prompt))

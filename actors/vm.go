@@ -24,8 +24,9 @@ type vmActor struct {
 	err      *protocol.Error // why phase is vmBroken
 	store    *actor.PID
 	sessions map[protocol.SessionID]*member
-	settling map[protocol.SessionID]bool // not yet brought to rest after opening
-	early    []kernel.Request            // came while opening, oldest first
+	settling map[protocol.SessionID]bool        // not yet brought to rest after opening
+	sweeping map[protocol.SessionID][]toSession // deleted sessions, with who waits to open them anew
+	early    []kernel.Request                   // came while opening, oldest first
 }
 
 type vmPhase int
@@ -80,11 +81,16 @@ func (v *vmActor) Receive(c actor.Context) {
 	switch m := c.Message().(type) {
 	case *actor.Started:
 		v.sessions = map[protocol.SessionID]*member{}
+		v.sweeping = map[protocol.SessionID][]toSession{}
 		v.open(c)
 	case store.Opened:
 		v.opened(c, m)
 	case settled:
 		v.settled(c, m.session)
+	case gone:
+		v.gone(c, m.session)
+	case store.Swept:
+		v.swept(c, m)
 	case vacant:
 		v.vacated(c, m)
 	case beginClose:
@@ -120,6 +126,9 @@ func (v *vmActor) opened(c actor.Context, m store.Opened) {
 		v.phase, v.err = vmBroken, m.Err
 		v.refuseEarly(m.Err)
 		return
+	}
+	for _, id := range m.Deleting {
+		v.beginSweep(c, id)
 	}
 	for _, id := range m.Accepted {
 		v.settling[id] = true
@@ -181,6 +190,10 @@ func (v *vmActor) handle(c actor.Context, m kernel.Request) {
 func (v *vmActor) forward(c actor.Context, m kernel.Request) {
 	switch m := m.(type) {
 	case toSession:
+		if _, sweeping := v.sweeping[m.session]; sweeping {
+			v.deleted(m)
+			return
+		}
 		s := v.member(c, m.session)
 		s.sent++
 		c.Send(s.pid, m.request)
@@ -240,6 +253,12 @@ func (v *vmActor) close(m beginClose) {
 }
 
 func (v *vmActor) refuseEarly(err *protocol.Error) {
+	for id, waiting := range v.sweeping {
+		for _, m := range waiting {
+			m.Refuse(err)
+		}
+		v.sweeping[id] = nil
+	}
 	for _, m := range v.early {
 		m.Refuse(err)
 	}

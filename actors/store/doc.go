@@ -10,9 +10,11 @@
 //
 // While one transaction is under way everything that arrives waits; the next
 // transaction takes all of it, bounded by count and bytes. There is no timer:
-// an idle store commits at once, a busy one commits more at a time. If a group
-// is refused for one batch's sake it is halved and tried again; if the disk is
-// full or broken the whole group fails once.
+// an idle store commits at once, a busy one commits more at a time. Between two
+// groups the writer lets those run who have just heard that they are durable, so
+// that what they have next is in the second. If a group is refused for one batch's
+// sake it is halved and tried again; if the disk is full or broken the whole group
+// fails once.
 //
 // # Order
 //

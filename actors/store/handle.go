@@ -104,7 +104,7 @@ func (h *handle) Query(ctx context.Context, q persistence.Query) ([][]persistenc
 
 // fate is what became of one batch of a group.
 type fate struct {
-	batch protocol.Batch
+	batch *protocol.Batch
 	err   *protocol.Error // nil: durable
 }
 
@@ -119,12 +119,12 @@ type group struct {
 // write stores batches in order in as few transactions as it can and returns
 // the fate of each. The error is not nil if the handle is of no use any more:
 // memory may be ahead of disk then.
-func (h *handle) write(batches []protocol.Batch) (fates []fate, fatal error) {
-	g := &group{h: h, fates: make([]fate, len(batches)), broken: map[protocol.SessionID]bool{}}
-	for i, b := range batches {
-		g.fates[i].batch = b
+func (h *handle) write(commits []*Commit) (fates []fate, fatal error) {
+	g := &group{h: h, fates: make([]fate, len(commits)), broken: map[protocol.SessionID]bool{}}
+	for i, c := range commits {
+		g.fates[i].batch = &c.Batch
 	}
-	g.write(0, len(batches))
+	g.write(0, len(commits))
 	return g.fates, g.fatal
 }
 
@@ -155,7 +155,7 @@ func (g *group) write(from, to int) {
 
 // live returns the batches of [from, to) that may still be stored.
 func (g *group) live(from, to int) []protocol.Batch {
-	var live []protocol.Batch
+	live := make([]protocol.Batch, 0, to-from)
 	for i := from; i < to; i++ {
 		f := &g.fates[i]
 		switch {
@@ -165,7 +165,7 @@ func (g *group) live(from, to int) []protocol.Batch {
 		case g.broken[f.batch.Session]:
 			f.err = errGap(f.batch.Session)
 		default:
-			live = append(live, f.batch)
+			live = append(live, *f.batch)
 		}
 	}
 	return live

@@ -41,6 +41,7 @@ type Loaded struct {
 	Fence    int64 // how often the database was opened: with Epoch, unique over restarts
 	Snapshot protocol.Snapshot
 	Found    bool
+	Deleting bool // it was deleted, and is not swept yet
 	Err      *protocol.Error
 }
 
@@ -61,6 +62,7 @@ type Drain struct{ kernel.Promise[kernel.Done] }
 type Opened struct {
 	Store    *actor.PID
 	Accepted []protocol.SessionID // sessions with a prompt that a lost runtime left running
+	Deleting []protocol.SessionID // deleted sessions that are not swept
 	Err      *protocol.Error
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"runtime/debug"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -26,11 +27,13 @@ const (
 type (
 	ready struct {
 		accepted []protocol.SessionID
+		deleting []protocol.SessionID
 		err      error
 	}
 	written struct {
-		fates []fate
+		fates []fate // of the group; nil: nobody knows
 		fatal error
+		told  bool // all of it is durable, and the writer says so to whoever sent it
 	}
 	tick struct{ gen int }
 )
@@ -60,8 +63,10 @@ type Actor struct {
 	writer   *kernel.Worker
 	reader   *kernel.Worker
 	lanes    map[protocol.SessionID]*lane
-	queue    []Commit
-	inflight []Commit // the group being written; nil if none
+	queue    []*Commit
+	arrived  atomic.Int64 // how many commits were ever queued; the writer looks at it
+	inflight []*Commit    // the group being written; nil if none
+	sweeper  sweeper
 	drains   []Drain
 	loads    []Load // of sessions that have commits under way
 	idle     *time.Timer
@@ -76,7 +81,7 @@ func (s *Actor) Receive(c actor.Context) {
 	case ready:
 		s.ready(c, m)
 	case Commit:
-		s.commit(c, m)
+		s.commit(c, &m)
 	case written:
 		s.written(c, m)
 	case Load:
@@ -85,7 +90,16 @@ func (s *Actor) Receive(c actor.Context) {
 		if !s.reader.Submit(func() { s.safely("read", func() { m.Run(s.handle) }, m.Refuse) }) {
 			m.Refuse(kernel.Stopping())
 		}
+	case Sweep:
+		s.sweep(c, m)
+	case nextSlice:
+		s.planSlice(c)
+	case planned:
+		s.plannedSlice(c, m)
+	case sliced:
+		s.slicedOne(c, m)
 	case Drain:
+		s.stopSweeping()
 		s.drains = append(s.drains, m)
 		s.kick(c)
 	case tick:
@@ -105,7 +119,9 @@ func (s *Actor) start(c actor.Context) {
 		m := ready{err: err}
 		if err == nil {
 			s.safely("list open turns", func() {
-				m.accepted, m.err = core.AcceptedSessions(context.Background(), h)
+				if m.accepted, m.err = core.AcceptedSessions(context.Background(), h); m.err == nil {
+					m.deleting, m.err = core.DeletingSessions(context.Background(), h)
+				}
 			}, func(err *protocol.Error) { m.err = err })
 		}
 		root.Send(self, m)
@@ -113,7 +129,7 @@ func (s *Actor) start(c actor.Context) {
 }
 
 func (s *Actor) ready(c actor.Context, m ready) {
-	o := Opened{Store: c.Self(), Accepted: m.accepted}
+	o := Opened{Store: c.Self(), Accepted: m.accepted, Deleting: m.deleting}
 	if m.err != nil {
 		o.Err = s.env.Fault("open VM database", m.err)
 	}
@@ -121,7 +137,7 @@ func (s *Actor) ready(c actor.Context, m ready) {
 }
 
 // commit queues a batch if it continues its session's lane.
-func (s *Actor) commit(c actor.Context, m Commit) {
+func (s *Actor) commit(c actor.Context, m *Commit) {
 	l := s.lanes[m.Batch.Session]
 	if l == nil || m.Epoch > l.epoch {
 		l = &lane{epoch: m.Epoch, next: 1}
@@ -140,13 +156,14 @@ func (s *Actor) commit(c actor.Context, m Commit) {
 	}
 	l.next++
 	s.queue = append(s.queue, m)
+	s.arrived.Add(1)
 	s.kick(c)
 }
 
 // kick hands everything that waits to the writer, unless it is busy: while one
 // transaction is under way the next group collects itself (rule 3).
 func (s *Actor) kick(c actor.Context) {
-	if s.inflight != nil {
+	if s.inflight != nil || s.sweeper.writing {
 		return
 	}
 	if len(s.queue) == 0 {
@@ -160,33 +177,63 @@ func (s *Actor) kick(c actor.Context) {
 	for size := 0; n < len(s.queue) && n < groupBatches && (n == 0 || size < groupBytes); n++ {
 		size += s.queue[n].Batch.Bytes()
 	}
-	s.inflight = append([]Commit(nil), s.queue[:n]...)
-	s.queue = append(s.queue[:0], s.queue[n:]...)
-	batches := make([]protocol.Batch, n)
-	for i, m := range s.inflight {
-		batches[i] = m.Batch
-	}
+	group := slices.Clone(s.queue[:n])
+	s.inflight = group
+	left := copy(s.queue, s.queue[n:])
+	clear(s.queue[left:])
+	s.queue = s.queue[:left]
 	self, root := c.Self(), c.ActorSystem().Root
-	s.writer.Submit(func() { root.Send(self, s.writeGroup(batches)) })
+	seen := s.arrived.Load() - int64(left) // all that came up to this group
+	s.writer.Submit(func() { s.run(root, self, group, seen) })
 }
 
 // writeGroup runs on the writer goroutine.
-func (s *Actor) writeGroup(batches []protocol.Batch) (m written) {
+func (s *Actor) writeGroup(group []*Commit) (m written) {
 	defer func() {
 		if r := recover(); r != nil {
 			m = written{fatal: panicError(r)}
 		}
 	}()
-	m.fates, m.fatal = s.handle.write(batches)
+	m.fates, m.fatal = s.handle.write(group)
 	return m
 }
 
-// written learns the fate of every batch of the group. The next group is on its
-// way before the fates are: whoever waits on this one and the disk work at the
-// same time.
+// written learns the fate of every batch of the group. Those that the writer has
+// not told hear it from here, and before the next group is on its way: the writer
+// may be done with that one before this actor gets to say more.
 func (s *Actor) written(c actor.Context, m written) {
 	group := s.inflight
 	s.inflight = nil
+	if !m.told {
+		s.tellAll(c, group, m)
+	}
+	if m.fatal != nil {
+		s.fatal(c, m.fatal)
+	} else if s.kick(c); s.inflight == nil {
+		s.slice(c)
+		s.rest(c)
+	}
+	loads := s.loads
+	s.loads = nil
+	for _, m := range loads {
+		s.load(c, m)
+	}
+}
+
+// fatal gives the database up: to whoever has taken it over, or to a restart of
+// the VM with everything in it.
+func (s *Actor) fatal(c actor.Context, err error) {
+	if protocol.CodeOf(err) == protocol.CodeVMFenced {
+		s.fence(c, protocol.AsError(err, ""))
+		return
+	}
+	s.env.Log.Error("database lost", zap.Error(err))
+	panic(kernel.Meant{Cause: err})
+}
+
+// tellAll tells a group with a refused commit in it what became of each, and
+// refuses what stands behind those that were.
+func (s *Actor) tellAll(c actor.Context, group []*Commit, m written) {
 	fates := make([]Stored, 0, len(group))
 	for i, item := range group {
 		err := Unknown
@@ -199,28 +246,11 @@ func (s *Actor) written(c actor.Context, m written) {
 		fates = append(fates, Stored{item.Epoch, item.Number, err})
 	}
 	behind := s.takeBroken()
-	if m.fatal == nil {
-		s.kick(c)
-	}
 	for i, item := range group {
 		c.Send(item.ReplyTo, fates[i])
 	}
 	for _, item := range behind {
 		c.Send(item.ReplyTo, Stored{item.Epoch, item.Number, errGap(item.Batch.Session)})
-	}
-	switch {
-	case protocol.CodeOf(m.fatal) == protocol.CodeVMFenced:
-		s.fence(c, protocol.AsError(m.fatal, ""))
-	case m.fatal != nil:
-		s.env.Log.Error("database lost", zap.Error(m.fatal))
-		panic(kernel.Meant{Cause: m.fatal}) // the VM restarts with everything in it
-	case s.inflight == nil:
-		s.rest(c)
-	}
-	loads := s.loads
-	s.loads = nil
-	for _, m := range loads {
-		s.load(c, m)
 	}
 }
 
@@ -238,12 +268,12 @@ func (s *Actor) fence(c actor.Context, err *protocol.Error) {
 
 // writing reports whether commits of a session wait or are being written.
 func (s *Actor) writing(id protocol.SessionID) bool {
-	of := func(m Commit) bool { return m.Batch.Session == id }
+	of := func(m *Commit) bool { return m.Batch.Session == id }
 	return slices.ContainsFunc(s.inflight, of) || slices.ContainsFunc(s.queue, of)
 }
 
 // takeBroken takes the commits that stand behind a refused one out of the queue.
-func (s *Actor) takeBroken() (behind []Commit) {
+func (s *Actor) takeBroken() (behind []*Commit) {
 	keep := s.queue[:0]
 	for _, m := range s.queue {
 		if l := s.lanes[m.Batch.Session]; l.broken && l.epoch == m.Epoch {
@@ -270,6 +300,9 @@ func (s *Actor) load(c actor.Context, m Load) {
 		s.safely("load session", func() {
 			snap, found, err := core.Load(context.Background(), s.handle, m.Session)
 			out.Snapshot, out.Found = snap, found
+			if err == nil && !found {
+				out.Deleting, err = core.Deleting(context.Background(), s.handle, m.Session)
+			}
 			if err != nil {
 				out.Err = s.env.Fault("load session", err)
 			}
@@ -326,6 +359,7 @@ func (s *Actor) stop(actor.Context) {
 	if s.idle != nil {
 		s.idle.Stop()
 	}
+	s.stopSweeping()
 	for _, d := range s.drains {
 		d.Refuse(kernel.Stopping())
 	}
