@@ -240,7 +240,7 @@ func TestS2_5_OwnersAreIndependent(t *testing.T) {
 // version 1, core gets its second step, the actor owner both.
 func TestS2_5_AgentOSDatabases(t *testing.T) {
 	for _, name := range []string{"agentos-0.2.21.db", "agentos-0.2.21-crashed.db"} {
-		b, err := os.ReadFile(filepath.Join("..", "core", "testdata", name))
+		b, err := os.ReadFile(filepath.Join("..", "..", "test", "testdata", name))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -110,6 +110,12 @@ func (p place) holds(file fs.FileInfo) bool {
 // prepare makes the file if it is missing, sees to its mode and to that of its
 // companions, and refuses what cannot be written.
 func (p place) prepare() error {
+	// A file that can be written in a directory that cannot: SQLite would fail
+	// later, when it makes the log, and say that it cannot open something. First
+	// of all, so that what is refused keeps its mode.
+	if err := unix.Faccessat(unix.AT_FDCWD, p.dir, unix.W_OK|unix.X_OK, unix.AT_EACCESS); err != nil {
+		return fileError("write", p, err)
+	}
 	// SQLite would make the file with whatever the umask leaves, and gives its
 	// companions the mode of the file.
 	made := false
@@ -123,11 +129,6 @@ func (p place) prepare() error {
 	}
 	if err := errors.Join(private(f), f.Close()); err != nil {
 		return fileError("protect", p, err)
-	}
-	// A file that can be written in a directory that cannot: SQLite would fail
-	// later, when it makes the log, and say that it cannot open something.
-	if err := unix.Faccessat(unix.AT_FDCWD, p.dir, unix.W_OK|unix.X_OK, unix.AT_EACCESS); err != nil {
-		return fileError("write", p, err)
 	}
 	for _, suffix := range []string{"-wal", "-shm"} {
 		if err := privateIfThere(p.file(suffix)); err != nil {
@@ -171,6 +172,8 @@ func fileError(verb string, p place, err error) error {
 	switch {
 	case unwritable(err) && verb == "read":
 		return protocol.Errorf(protocol.CodeStorageError, "%s cannot be read; check its owner and mode", p.file("")).Because(err)
+	case unwritable(err) && verb == "find":
+		return protocol.Errorf(protocol.CodeStorageError, "%s cannot be reached; check the owner and mode of %s", p.file(""), p.dir).Because(err)
 	case unwritable(err):
 		return (&protocol.Error{Code: protocol.CodeStorageReadOnly, Message: readOnlyText(p.file(""))}).Because(err)
 	case errors.Is(err, unix.ENOSPC), errors.Is(err, unix.EDQUOT):

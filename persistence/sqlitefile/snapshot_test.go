@@ -7,6 +7,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math/rand"
 	"os"
 	"path/filepath"
@@ -201,14 +202,40 @@ func TestDamagedIsNotForeign(t *testing.T) {
 	refusedUnchanged(t, path, protocol.CodeStorageError)
 }
 
-// refusedUnchanged opens what must be refused before anybody inspects it.
+// A lock file is made beside what may be a database only: who mistakes a letter
+// for one finds nothing beside it. Where there is one it is used.
+func TestS2_4_NoLockFileBesideWhatIsNoDatabase(t *testing.T) {
+	path := db(t)
+	must(t, os.WriteFile(path, []byte("This is a letter.\n"), 0o640))
+	for _, o := range []sqlitefile.Options{{}, {Create: true}, {ReadOnly: true}} {
+		_, err := sqlitefile.Acquire(path, o)
+		wantCode(t, err, protocol.CodeNotAVMDatabase)
+		if _, err := os.Lstat(path + ".lock"); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%+v: the lock file: %v", o, err)
+		}
+	}
+	must(t, os.WriteFile(path+".lock", nil, 0o600))
+	src := acquire(t, path, sqlitefile.Options{})
+	_, err := sqlitefile.Acquire(path, sqlitefile.Options{})
+	wantCode(t, err, protocol.CodeVMInUse)
+	must(t, src.Release())
+}
+
+// refusedUnchanged opens what must be refused before anybody inspects it: with
+// the lock file of an earlier time beside it, and without.
 func refusedUnchanged(t *testing.T, path string, code protocol.Code) {
 	t.Helper()
 	dir := filepath.Dir(path)
 	before := look(t, dir)
-	src := acquire(t, path, sqlitefile.Options{Create: true})
+	src, err := sqlitefile.Acquire(path, sqlitefile.Options{Create: true})
+	if err != nil {
+		wantCode(t, err, code)
+		wantUnchanged(t, dir, before)
+		must(t, os.WriteFile(path+".lock", nil, 0o600))
+		src = acquire(t, path, sqlitefile.Options{Create: true})
+	}
 	defer func() { must(t, src.Release()) }()
-	_, err := src.Open(func(persistence.Querier) error {
+	_, err = src.Open(func(persistence.Querier) error {
 		t.Error("an inspection was asked for")
 		return nil
 	})

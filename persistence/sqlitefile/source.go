@@ -29,6 +29,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 
 	"agentos/persistence"
@@ -73,11 +74,12 @@ type source struct {
 // Acquire locks the database at path for this process. Errors are
 // *protocol.Error: CodeVMInUse (details pid, command, socket, as far as known)
 // if another process or another Source of this one holds it; CodeVMNotFound;
-// CodeNotAVMDatabase for a symlink, a directory or another special file;
-// CodeStorageReadOnly if the lock file cannot be written; CodeInvalidArgument
-// for a path that names no file.
+// CodeNotAVMDatabase for a symlink, a directory, another special file or a file
+// that does not begin as a SQLite database; CodeStorageReadOnly if the lock file
+// cannot be written; CodeInvalidArgument for a path that names no file.
 //
-// Acquire reads nothing of the database and changes nothing in it.
+// Acquire changes nothing in the database. Of one that has no lock file yet it
+// reads the first bytes, and makes no lock file beside what is no database.
 func Acquire(path string, o Options) (persistence.Source, error) {
 	if o.ReadOnly {
 		o.Create = false
@@ -89,6 +91,11 @@ func Acquire(path string, o Options) (persistence.Source, error) {
 	present, err := at.present()
 	if err != nil {
 		return nil, err
+	}
+	if present {
+		if err := at.recognize(); err != nil {
+			return nil, err
+		}
 	}
 	how := lockOrCreate
 	switch {
@@ -155,6 +162,25 @@ func (s *source) Open(inspect func(persistence.Querier) error) (persistence.DB, 
 	return h, nil
 }
 
+// recognize refuses a file that is no database, while nothing has been made
+// beside it. Without a lock file nobody of ours is writing what it looks at; with
+// one, Open looks, under the lock.
+func (p place) recognize() error {
+	if _, err := os.Lstat(p.file(".lock")); !errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	err := checkMagic(p)
+	if isNotADatabase(err) {
+		return notSQLite(p, err)
+	}
+	return err
+}
+
+func notSQLite(at place, err error) error {
+	return protocol.Errorf(protocol.CodeNotAVMDatabase,
+		"%s is not a SQLite database; name a VM's database or a new file", at.file("")).Because(err)
+}
+
 // check refuses to go on with a lock or a file that is not ours any more. A
 // directory that was deleted and made again has another lock file, which another
 // process may hold; and a log that was written for one file, replayed into
@@ -194,9 +220,9 @@ func (s *source) openError(err error) error {
 	code, text := protocol.CodeStorageError, fmt.Sprintf("%s cannot be opened", path)
 	switch {
 	case isNotADatabase(err):
-		code, text = protocol.CodeNotAVMDatabase, fmt.Sprintf("%s is not a SQLite database", path)
+		return notSQLite(s.at, err)
 	case e.Class == persistence.ClassCorrupt:
-		text = fmt.Sprintf("%s is damaged; run agentos doctor, and restore a backup if it agrees", path)
+		text = fmt.Sprintf("%s is damaged, so that SQLite cannot read it; nothing was changed, keep a copy of it and restore a backup", path)
 	case e.Class == persistence.ClassReadOnly:
 		code, text = protocol.CodeStorageReadOnly, readOnlyText(path)
 	case e.Class == persistence.ClassFull:
