@@ -3,6 +3,7 @@ package actors
 import (
 	"github.com/asynkron/protoactor-go/actor"
 
+	"agentos/actors/kernel"
 	"agentos/actors/store"
 	"agentos/protocol"
 )
@@ -30,8 +31,14 @@ func (v *vmActor) beginSweep(c actor.Context, id protocol.SessionID) {
 // waits, everything else finds nothing (S9.3).
 func (v *vmActor) deleted(m toSession) {
 	switch r := m.request.(type) {
-	case deleteRequest:
-		r.Resolve(struct{}{})
+	case deleteRequest: // there is nothing left to do, as for the next two
+		r.Resolve(kernel.Done{})
+		return
+	case unloadRequest:
+		r.Resolve(kernel.Done{})
+		return
+	case cancelRequest:
+		r.Resolve(kernel.Done{})
 		return
 	case openRequest:
 		v.sweeping[m.session] = append(v.sweeping[m.session], m)
