@@ -34,12 +34,12 @@ func CallPatience() Patience { return Patience{Max: 2 * time.Minute} }
 // how it ended. Request must not be called by OnMessage.
 func (c *Client) Request(ctx context.Context, method string, params []byte, p Patience) (jsonrpc.Response, error) {
 	answered := make(chan jsonrpc.Response, 1)
-	asked := time.Now()
+	q := question{method: method, asked: time.Now(), lost: c.peer.Stats().Lost()}
 	id, err := c.peer.Call(method, params, func(r jsonrpc.Response) { answered <- r })
 	if err != nil {
 		return jsonrpc.Response{Err: err}, c.broken(method, err)
 	}
-	r, err := c.await(ctx, method, answered, asked, p)
+	r, err := c.await(ctx, q, answered, p)
 	if err == nil {
 		return c.outcome(method, r)
 	}
@@ -50,8 +50,15 @@ func (c *Client) Request(ctx context.Context, method string, params []byte, p Pa
 	return jsonrpc.Response{ID: id, Err: err}, err
 }
 
+// question is what is known of a call before its answer.
+type question struct {
+	method string
+	asked  time.Time
+	lost   int64 // lines of the adapter that could not be read by then
+}
+
 // await returns the end of the call, or an error when the wait is over first.
-func (c *Client) await(ctx context.Context, method string, answered <-chan jsonrpc.Response, asked time.Time, p Patience) (jsonrpc.Response, error) {
+func (c *Client) await(ctx context.Context, q question, answered <-chan jsonrpc.Response, p Patience) (jsonrpc.Response, error) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
@@ -59,11 +66,11 @@ func (c *Client) await(ctx context.Context, method string, answered <-chan jsonr
 		case r := <-answered:
 			return r, nil
 		case <-ctx.Done():
-			return jsonrpc.Response{}, fmt.Errorf("await answer of agent %s to %s: %w", c.name, method, context.Cause(ctx))
+			return jsonrpc.Response{}, fmt.Errorf("await answer of agent %s to %s: %w", c.name, q.method, context.Cause(ctx))
 		case <-timer.C:
-			next, over := p.next(time.Since(asked), c.Silence())
+			next, over := p.next(time.Since(q.asked), c.Silence())
 			if over != "" {
-				return jsonrpc.Response{}, c.timeout(method, over, time.Since(asked))
+				return jsonrpc.Response{}, c.timeout(q, over)
 			}
 			if next > 0 {
 				timer.Reset(next)
@@ -92,10 +99,10 @@ func (p Patience) next(waited, silent time.Duration) (next time.Duration, over s
 	return next, ""
 }
 
-func (c *Client) timeout(method, over string, waited time.Duration) error {
-	err := protocol.Errorf(protocol.CodeACPTimeout, "agent %s did not answer %s %s", c.name, method, over).
-		With("method", method).With("waitedMs", waited.Milliseconds())
-	if n := c.peer.Stats().Of(jsonrpc.Junk); n > 0 {
+func (c *Client) timeout(q question, over string) error {
+	err := protocol.Errorf(protocol.CodeACPTimeout, "agent %s did not answer %s %s", c.name, q.method, over).
+		With("method", q.method).With("waitedMs", time.Since(q.asked).Milliseconds())
+	if n := c.peer.Stats().Lost() - q.lost; n > 0 {
 		// FR-06: the answer may have been in a line that could not be read.
 		err = err.With("unreadableLines", n)
 	}

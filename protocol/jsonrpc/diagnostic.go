@@ -77,8 +77,8 @@ type Stats struct {
 // Of returns how many diagnostics of kind k there were.
 func (s Stats) Of(k DiagnosticKind) int64 { return s.Diagnostics[k] }
 
-// damaged returns how many lines were lost that may have been answers.
-func (s Stats) damaged() int64 { return s.Of(Junk) + s.Of(TooLong) + s.Of(TooDeep) }
+// Lost returns how many lines were lost that may have been answers.
+func (s Stats) Lost() int64 { return s.Of(Junk) + s.Of(TooLong) + s.Of(TooDeep) }
 
 // counters are Stats while they count; any goroutine may add and read.
 type counters struct {

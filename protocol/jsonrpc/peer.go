@@ -118,7 +118,7 @@ func (p *Peer) Call(method string, params []byte, done func(Response)) (ID, erro
 		return "", err
 	}
 	p.lastID++
-	p.calls[id] = &call{id: id, method: method, done: done, lost: p.counts.stats().damaged()}
+	p.calls[id] = &call{id: id, method: method, done: done, lost: p.counts.stats().Lost()}
 	return id, nil
 }
 
@@ -148,7 +148,7 @@ func (p *Peer) Request(ctx context.Context, method string, params []byte) (Respo
 		return r, r.err()
 	}
 	err = fmt.Errorf("await answer to %s: %w", method, context.Cause(ctx))
-	if n := p.Stats().damaged() - c.lost; n > 0 {
+	if n := p.Stats().Lost() - c.lost; n > 0 {
 		err = fmt.Errorf("%w; %d damaged lines were skipped meanwhile, the answer may have been among them", err, n)
 	}
 	return Response{ID: id, Err: err}, err
