@@ -38,8 +38,9 @@ fuzz: ## fuzz every decoder for FUZZTIME (10s) each
 FUZZTIME ?= 10s
 
 .PHONY: bench
-bench: ## run the benchmarks of all packages once
-	go test -run '^$$' -bench . -benchmem ./...
+bench: ## measure the runtime (BENCH=--quick ...), then the parts: benchmarks of packages
+	go run ./cmd/agentos bench $(BENCH)
+	go test -run '^$$' -bench . -benchmem $$(go list ./... | grep -v /test/bench)
 
 .PHONY: e2e
 e2e: ## run the tests of the whole runtime

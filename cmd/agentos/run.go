@@ -72,7 +72,7 @@ func (a *app) root(args []string) *cobra.Command {
 	flags.StringVar(&a.vm, "vm", "", "`VM` to use: a name, or the path of its .db file (default $AGENTOS_VM, else \"default\")")
 	flags.StringVar(&a.logLevel, "log-level", "", "`LEVEL` of the log on stderr: debug, info, warn, error, off (default $AGENTOS_LOG, else warn)")
 	root.AddCommand(a.promptCommand(), a.historyCommand(), a.sessionsCommand(), a.agentsCommand(),
-		a.doctorCommand(), a.adapterCommand(), a.versionCommand())
+		a.doctorCommand(), a.benchCommand(), a.adapterCommand(), a.versionCommand())
 	for _, cmd := range root.Commands() {
 		wrap(cmd)
 	}

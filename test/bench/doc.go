@@ -1,33 +1,21 @@
-// Package bench measures the runtime against the least that the same work could
-// cost: the bare SQLite driver writing the same rows by hand, and the same agent
-// spoken to directly over its pipes.
+// Package bench runs the measures of package actors/bench under go test: as
+// benchmarks, and once each as a test, so that none of them rots.
 //
-//	make bench
 //	go test -run '^$' -bench . ./test/bench
+//	go test -run '^$' -bench 'Measures/group' -benchtime 100x ./test/bench
 //
-// # Reading the figures
+// `agentos bench` shows the same figures as a table, with what each row means.
+// What a benchmark reports is the ratio (x) beside what it should be at most
+// (x-max) or at least (x-min), and our own figure; where a measure has two rows,
+// with the rest of the name of the row behind.
 //
-// Absolute numbers belong to one machine, ratios travel. Every benchmark
-// therefore measures all its sides in one run, a round of each in turn with
-// the order rotating, so that whatever the machine does meanwhile meets all of
-// them alike. It reports the ratio (x-bare, x-bare-p50, x-bare-events/s and so
-// on) beside what it may be at most (x-max) or must be at least (x-min), and the
-// medians it comes from. A ratio of times is better when it is small, one of
-// rates when it is large.
-//
-// The databases are real files in the temporary directory, with the write-ahead
-// log, synchronous=FULL and one fdatasync a commit on both sides. A temporary
-// directory in memory makes that flush free and every ratio worse: set TMPDIR
-// to a disk.
-//
-// # What it is not
+// The databases are in the temporary directory. One in memory makes the flush of
+// a commit free and every ratio worse: set TMPDIR to a disk.
 //
 // Nothing here fails because a ratio is missed: a busy machine is no defect.
-// Without -bench one test runs the body of every benchmark for a single round
-// and holds that both sides did the same work.
 //
 // # Ownership
 //
-// Everything that a benchmark starts, processes and actors, ends before it
-// returns; TestMain holds that no goroutine is left.
+// Everything that a measure starts ends before it returns; TestMain holds that no
+// goroutine is left.
 package bench
