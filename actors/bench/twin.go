@@ -16,10 +16,10 @@ const (
 	state = ?, state_prompt_id = ?, state_started_at_ms = ?,
 	latest_sequence = ?, retained_event_count = ?, retained_event_bytes = ?, updated_at_ms = ?
 WHERE session_id = ? AND latest_sequence = ?`
-	bareEvent = `INSERT INTO agentos_core_events (
-	session_id, sequence, occurred_at_ms, acp_protocol_version, event_kind, correlation_id,
-	payload_json, payload_bytes, outcome_status, terminal_reason, incomplete
-) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	bareEvent = `INSERT INTO agentos_core_event_log (
+	session_key, sequence, occurred_at_ms, acp_protocol_version, event_kind, correlation_id,
+	payload_json, outcome_status, terminal_reason, incomplete
+) VALUES ((SELECT session_key FROM agentos_core_session_keys WHERE session_id = ?), ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	barePrompt = `INSERT INTO agentos_core_prompts (
 	session_id, prompt_id, input_hash, state, first_input_sequence, created_at_ms, updated_at_ms
 ) VALUES (?, ?, ?, 'accepted', ?, ?, ?)`
@@ -120,7 +120,7 @@ func (b *twin) appendEach(list []*author) error {
 func (b *twin) add(a *author, payload []byte) error {
 	e := a.event(payload)
 	return b.event.hit(string(a.row.ID), int64(e.Sequence), int64(e.At), int64(e.ACP), string(e.Kind), nil,
-		string(payload), int64(len(payload)), nil, nil, int64(0))
+		string(payload), nil, nil, int64(0))
 }
 
 // advance stores the author's row, if it is where it was.

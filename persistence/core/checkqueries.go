@@ -10,8 +10,7 @@ const (
 	ORDER BY session_id LIMIT ?
 ), events AS (
 	SELECT e.session_id, count(*) AS n, sum(e.payload_bytes) AS bytes,
-		min(e.sequence) AS first, max(e.sequence) AS last,
-		sum(e.payload_bytes <> octet_length(e.payload_json)) AS wrong_size
+		min(e.sequence) AS first, max(e.sequence) AS last
 	FROM page AS s JOIN agentos_core_events AS e ON e.session_id = s.session_id
 	GROUP BY e.session_id
 ), prompts AS (
@@ -30,7 +29,6 @@ const (
 SELECT s.session_id, s.state, s.state_prompt_id, s.latest_sequence, s.oldest_retained_sequence,
 	s.retained_event_count, s.retained_event_bytes,
 	coalesce(e.n, 0), coalesce(e.bytes, 0), coalesce(e.first, 0), coalesce(e.last, 0),
-	coalesce(e.wrong_size, 0),
 	coalesce(p.accepted, 0), coalesce(p.accepted_state, 0), coalesce(p.failed_state, 0),
 	coalesce(r.pending, 0), coalesce(r.pending_state, 0), coalesce(r.n, 0), coalesce(r.n_state, 0)
 FROM page AS s
@@ -55,7 +53,11 @@ GROUP BY t.session_id ORDER BY t.session_id LIMIT ?`
 }
 
 var leftoverTables = []struct{ name, sql string }{
-	{"events", leftover("agentos_core_events")},
+	{"events", `SELECT coalesce(k.session_id, 'number ' || t.session_key), count(*) FROM agentos_core_event_log AS t
+LEFT JOIN agentos_core_session_keys AS k ON k.session_key = t.session_key
+WHERE NOT EXISTS (SELECT 1 FROM agentos_core_sessions AS s WHERE s.session_id = k.session_id)
+GROUP BY t.session_key ORDER BY t.session_key LIMIT ?`},
+	{"session numbers", leftover("agentos_core_session_keys")},
 	{"prompts", leftover("agentos_core_prompts")},
 	{"permission records", leftover("agentos_core_permission_records")},
 	{"permission outcomes", leftover("agentos_core_permission_outcomes")},

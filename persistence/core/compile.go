@@ -67,6 +67,7 @@ type group struct {
 
 	queued                                              []*queued
 	queueIns, queueEdit, queueDrop                      []values
+	nameIns                                             []values
 	sessionIns, advance, adapter, profile, launch, drop []values
 	events, promptIns, promptEnd                        []values
 	recordIns, recordClose, recordDrop, outcomeIns      []values
@@ -128,6 +129,7 @@ func (g *group) finish(s *session) error {
 			return err
 		}
 		g.sessionIns = append(g.sessionIns, row)
+		g.nameIns = append(g.nameIns, values{string(s.id)})
 		g.sessionCount++
 		return nil
 	}
@@ -200,17 +202,22 @@ func (g *group) finishPermissions() {
 
 // waves orders the statements. Almost all are independent of each other; what
 // must wait is the insert of a prompt, for the end of the one before it in its
-// session (one accepted prompt a session), and the delete of closed records,
-// for their copies. The compare-and-set is first so that a handle that runs a
-// loop fails before it has done much.
+// session (one accepted prompt a session), the delete of closed records, for their
+// copies, and the events of a new session, for its number. The compare-and-set is
+// first so that a handle that runs a loop fails before it has done much.
 func (g *group) waves() [][]persistence.Stmt {
 	var first, second wave
 	first.set(advanceSession, g.advance)
 	first.set(insertSession, g.sessionIns)
+	first.set(nameSession, g.nameIns)
 	first.set(bindAdapter, g.adapter)
 	first.set(changeProfile, g.profile)
 	first.set(changeLaunch, g.launch)
-	first.run(insertEvent, g.events)
+	log := &first
+	if len(g.nameIns) > 0 { // whose number the events need
+		log = &second
+	}
+	log.run(insertEvent, g.events)
 	first.set(endPrompt, g.promptEnd)
 	first.set(insertRecord, g.recordIns)
 	first.set(closeRecord, g.recordClose)

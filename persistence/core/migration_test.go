@@ -118,11 +118,11 @@ func TestS2_5_MigratesAgentOSDatabases(t *testing.T) {
 					continue
 				}
 				columns[n] = read(t, db, `SELECT group_concat(name) FROM pragma_table_info(?)`, n)[0][0].(string)
-				before[n] = read(t, db, "SELECT rowid, "+columns[n]+" FROM "+n+" ORDER BY rowid")
+				before[n] = read(t, db, "SELECT "+columns[n]+" FROM "+n+" ORDER BY 1, 2")
 			}
 			migrate(t, db)
 			for n, want := range before {
-				if d := cmp.Diff(want, read(t, db, "SELECT rowid, "+columns[n]+" FROM "+n+" ORDER BY rowid")); d != "" {
+				if d := cmp.Diff(want, read(t, db, "SELECT "+columns[n]+" FROM "+n+" ORDER BY 1, 2")); d != "" {
 					t.Errorf("%s: %s", n, d)
 				}
 			}
@@ -265,7 +265,7 @@ func TestS3_Version2Checks(t *testing.T) {
 		"previous ids, no array":  {`UPDATE agentos_core_sessions SET previous_acp_json = '{}'`, false},
 		"previous ids, NULL":      {`UPDATE agentos_core_sessions SET previous_acp_json = NULL`, false},
 		"deleting":                {`UPDATE agentos_core_sessions SET deleting = 2`, false},
-		"incomplete":              {`UPDATE agentos_core_events SET incomplete = 2`, false},
+		"incomplete":              {`UPDATE agentos_core_event_log SET incomplete = 2`, false},
 		"part":                    {`INSERT INTO agentos_core_open_parts VALUES ('s', 'r', 1, 1, '{}')`, true},
 		"part 0":                  {`INSERT INTO agentos_core_open_parts VALUES ('s', 'r', 0, 1, '{}')`, false},
 		"part that is no JSON":    {`INSERT INTO agentos_core_open_parts VALUES ('s', 'r', 1, 1, '{')`, false},

@@ -10,7 +10,7 @@ import (
 var migrations embed.FS
 
 // Owner owns the tables agentos_core_* (S2.2). Step 1 is the schema of AgentOS
-// 0.2.x, step 2 is ours (S3).
+// 0.2.x, the others are ours (S3).
 var Owner = schema.Owner{
 	Name:         "core",
 	VersionTable: "agentos_core_schema_version",

@@ -37,7 +37,7 @@ func tenEvents(t *testing.T, pruned bool) persistence.DB {
 		mustWrite(t, db, w.batch(func() { w.update(payload) }))
 	}
 	if pruned {
-		exec(t, db, `DELETE FROM agentos_core_events WHERE sequence < 4`,
+		exec(t, db, `DELETE FROM agentos_core_event_log WHERE sequence < 4`,
 			`UPDATE agentos_core_sessions SET oldest_retained_sequence = 4, retained_event_count = 7, retained_event_bytes = 32`)
 	}
 	return db
@@ -128,7 +128,7 @@ func TestS11_2_HistoryErrors(t *testing.T) {
 // A history with everything pruned, or nothing in it yet, is no damage.
 func TestS11_2_EmptyHistory(t *testing.T) {
 	db := tenEvents(t, false)
-	exec(t, db, `DELETE FROM agentos_core_events`,
+	exec(t, db, `DELETE FROM agentos_core_event_log`,
 		`UPDATE agentos_core_sessions SET oldest_retained_sequence = 11, retained_event_count = 0, retained_event_bytes = 0`)
 	opened(t, db, "new")
 	for _, id := range []protocol.SessionID{"main", "new"} {
@@ -155,7 +155,7 @@ func TestS11_2_HistoryWithAHole(t *testing.T) {
 		"everything":        {"1, 2, 3, 4, 5, 6, 7, 8, 9, 10", core.PageRequest{}},
 	} {
 		db := tenEvents(t, false)
-		exec(t, db, `DELETE FROM agentos_core_events WHERE sequence IN (`+tc.lost+`)`)
+		exec(t, db, `DELETE FROM agentos_core_event_log WHERE sequence IN (`+tc.lost+`)`)
 		if page, err := core.History(ctx, db, "main", tc.req); protocol.CodeOf(err) != protocol.CodeStorageError {
 			t.Errorf("%s: History = %s, %v; want %s", name, sequences(page), err, protocol.CodeStorageError)
 		}

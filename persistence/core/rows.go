@@ -143,7 +143,7 @@ func title(r *protocol.Record) persistence.Value {
 func eventRow(id protocol.SessionID, e *protocol.Event) values {
 	return values{
 		string(id), int64(e.Sequence), int64(e.At), int64(e.ACP), string(e.Kind), text(e.Request),
-		string(e.Payload), int64(len(e.Payload)), text(e.Status), text(e.Reason), flag(e.Incomplete),
+		string(e.Payload), text(e.Status), text(e.Reason), flag(e.Incomplete),
 	}
 }
 

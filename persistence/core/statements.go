@@ -8,6 +8,9 @@ package core
 // somebody else do nothing then and return no row: how a driver reports a
 // broken constraint differs, a missing row does not.
 const (
+	// sessionKey finds the number of a session; its parameter is the session's id.
+	sessionKey = `(SELECT session_key FROM agentos_core_session_keys WHERE session_id = ?)`
+
 	insertSession = `INSERT INTO agentos_core_sessions (
 	session_id, agent, launch_json, cwd, permission_policy, skip_os_instructions, additional_instructions,
 	additional_directories_json, env_json, mcp_servers_json,
@@ -42,10 +45,13 @@ WHERE session_id = ? RETURNING 1`
 
 	markDeleted = `UPDATE agentos_core_sessions SET deleting = 1 WHERE session_id = ? RETURNING 1`
 
-	insertEvent = `INSERT INTO agentos_core_events (
-	session_id, sequence, occurred_at_ms, acp_protocol_version, event_kind, correlation_id,
-	payload_json, payload_bytes, outcome_status, terminal_reason, incomplete
-) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	// nameSession gives a session the number that its events have instead of its id.
+	nameSession = `INSERT INTO agentos_core_session_keys (session_id) VALUES (?) ON CONFLICT DO NOTHING RETURNING 1`
+
+	insertEvent = `INSERT INTO agentos_core_event_log (
+	session_key, sequence, occurred_at_ms, acp_protocol_version, event_kind, correlation_id,
+	payload_json, outcome_status, terminal_reason, incomplete
+) VALUES (` + sessionKey + `, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
 	insertPrompt = `INSERT INTO agentos_core_prompts (
 	session_id, prompt_id, idempotency_key, input_hash, state, result_json, error_json,

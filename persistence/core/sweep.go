@@ -135,6 +135,7 @@ func planSession(ctx context.Context, q persistence.Querier, id protocol.Session
 		return nil, err
 	}
 	w.set(deleteSession, []values{{string(id)}})
+	w.set(forgetName, []values{{string(id)}})
 	w.set(addTotals, []values{{int64(-1), int64(0), int64(0), int64(0)}})
 	return w, nil
 }

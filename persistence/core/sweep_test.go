@@ -49,7 +49,8 @@ func rowsOf(t reporter, db persistence.DB, id protocol.SessionID) (n int) {
 			}
 		}
 	}
-	return n
+	events := read(t, db, `SELECT count(*) FROM agentos_core_events WHERE session_id = ?`, string(id))
+	return n + int(events[0][0].(int64))
 }
 
 // A deleted session is invisible at once; the counters are right after every slice

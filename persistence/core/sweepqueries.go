@@ -11,7 +11,7 @@ const (
 	// large to free.
 	sweepEvents = `SELECT sequence, payload_bytes FROM agentos_core_events WHERE session_id = ? ORDER BY sequence LIMIT ?`
 
-	deleteEvents = `DELETE FROM agentos_core_events WHERE session_id = ? AND sequence <= ?`
+	deleteEvents = `DELETE FROM agentos_core_event_log WHERE session_key = ` + sessionKey + ` AND sequence <= ?`
 
 	sweepPrompts = `SELECT prompt_id FROM agentos_core_prompts WHERE session_id = ? ORDER BY prompt_id LIMIT ?`
 
@@ -35,6 +35,8 @@ WHERE session_id = ? ORDER BY request_id LIMIT ?`
 	deleteKey = `DELETE FROM agentos_core_prompt_keys WHERE session_id = ? AND key = ? RETURNING 1`
 
 	sweepQueue = `SELECT queue_id FROM agentos_core_prompt_queue WHERE session_id = ? ORDER BY queue_id LIMIT ?`
+
+	forgetName = `DELETE FROM agentos_core_session_keys WHERE session_id = ? RETURNING 1`
 
 	deleteSession = `DELETE FROM agentos_core_sessions WHERE session_id = ? AND deleting = 1 RETURNING 1`
 )

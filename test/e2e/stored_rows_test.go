@@ -78,7 +78,8 @@ func rowsOf(t *testing.T, path string) rows {
 	t.Helper()
 	all := rows{}
 	withDatabase(t, path, func(db persistence.Querier) {
-		for _, found := range query(t, db, `SELECT name FROM sqlite_schema WHERE type = 'table' AND name GLOB 'agentos_*'`) {
+		for _, found := range query(t, db, `SELECT name FROM sqlite_schema
+			WHERE type IN ('table', 'view') AND name GLOB 'agentos_*' AND name NOT IN ('agentos_core_event_log', 'agentos_core_session_keys')`) {
 			table := found[0].(string)
 			all[table] = map[string]row{}
 			columns, literals, keys := columnsOf(t, db, table)
@@ -101,7 +102,11 @@ func columnsOf(t *testing.T, db persistence.Querier, table string) (columns, lit
 	for _, c := range query(t, db, fmt.Sprintf("SELECT name, pk FROM pragma_table_info('%s') ORDER BY cid", table)) {
 		columns = append(columns, c[0].(string))
 		literals = append(literals, "quote("+c[0].(string)+")")
-		keys = append(keys, c[1] != int64(0))
+		key := c[1] != int64(0)
+		if table == "agentos_core_events" { // a view since core version 3
+			key = c[0] == "session_id" || c[0] == "sequence"
+		}
+		keys = append(keys, key)
 	}
 	return columns, literals, keys
 }

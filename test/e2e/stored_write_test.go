@@ -104,7 +104,8 @@ var whatOthersStored = []string{
 	`INSERT INTO agentos_actor_dynamic_mounts VALUES ('/mnt/data', '{"kind":"host","path":"/srv/data"}')`,
 	`INSERT INTO agentos_actor_linked_software VALUES ('/opt/tool', '{"name":"tool","version":1.10}')`,
 	// As recovery stores a run that was cut off (S7.5).
-	`UPDATE agentos_core_events SET incomplete = 1 WHERE session_id = 'cut' AND sequence = 2`,
+	`UPDATE agentos_core_event_log SET incomplete = 1 WHERE sequence = 2
+		AND session_key = (SELECT session_key FROM agentos_core_session_keys WHERE session_id = 'cut')`,
 }
 
 // writeCurrent makes a database with the runtime as it is now.
