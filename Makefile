@@ -57,7 +57,7 @@ bench-peers: ## install AgentOS and sandbox-agent (1.3 GB) and measure the runti
 
 .PHONY: rewrite
 rewrite: ## rewrite the expected output of script files; review it as a diff
-	REWRITE=1 go test $$(go list -f '{{.Dir}} {{join .TestImports " "}} {{join .XTestImports " "}}' ./... | awk '/ agentos\/test\/script( |$$)/{print $$1}') ./test/script
+	REWRITE=1 go test $$(go list -f '{{.Dir}} {{join .TestImports " "}} {{join .XTestImports " "}}' ./... | awk '/ agentos\/test\/script( |$$)/{print $$1}') ./test/script ./cmd/agentos/...
 
 .PHONY: ci
 ci: ## everything CI runs

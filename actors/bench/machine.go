@@ -119,7 +119,7 @@ func shapeOf(tx persistence.Tx) (s shape, err error) {
 			switch {
 			case strings.HasPrefix(stmt.SQL, "INSERT INTO agentos_core_prompts"):
 				s.accepts = true
-			case strings.HasPrefix(stmt.SQL, "INSERT INTO agentos_core_event_log"):
+			case strings.HasPrefix(stmt.SQL, "INSERT INTO agentos_core_event_log") && len(stmt.Rows[0]) > 0: // not the migration's
 				texts, err := column(stmt, "payload_json")
 				if err != nil {
 					return s, err

@@ -44,8 +44,11 @@ with its own program, or with the API key variables that it knows, which are pas
 
 func (a *app) agents(asJSON bool) error {
 	lookPath := adapters.LookPath(os.Environ())
-	t := table{head: []string{"AGENT", "NAME", "INSTALLED", "COMMAND"}}
-	missing := table{head: []string{"TO INSTALL", ""}}
+	t := table{
+		head: []string{"AGENT", "NAME", "INSTALLED", "COMMAND"},
+		give: []give{{0, 0}, {12, 1}, {0, 0}, {12, 2}},
+	}
+	var missing []agentInfo
 	for _, entry := range catalog.All() {
 		info := describeAgent(entry, lookPath)
 		if asJSON {
@@ -56,19 +59,39 @@ func (a *app) agents(asJSON bool) error {
 		}
 		t.add(cell{text: info.Name}, cell{text: info.Title}, a.installed(info), cell{text: strings.Join(info.Launch, " ")})
 		if !info.Installed && info.Install != nil {
-			missing.add(cell{text: info.Name}, cell{text: *info.Install})
+			missing = append(missing, info)
 		}
 	}
 	if asJSON {
 		return nil
 	}
 	t.print(a.out, a.style)
-	if len(missing.rows) > 0 {
-		fmt.Fprintln(a.out)
-		missing.print(a.out, a.style)
-	}
-	fmt.Fprintln(a.err, "\nAny other program that speaks ACP: agentos prompt --session NAME 'TEXT' -- COMMAND ARGS...")
+	a.howToInstall(missing)
+	a.say("")
+	a.say("Any other program that speaks ACP:")
+	fmt.Fprintln(a.err, "  agentos prompt --session NAME 'TEXT' -- COMMAND ARGS...")
 	return nil
+}
+
+// howToInstall lists commands to copy: each is one line, whatever the width of
+// the terminal, and where that is too narrow the name stands above.
+func (a *app) howToInstall(missing []agentInfo) {
+	if len(missing) == 0 {
+		return
+	}
+	name, line := 0, 0
+	for _, info := range missing {
+		name = max(name, len(info.Name))
+		line = max(line, len(*info.Install))
+	}
+	fmt.Fprintf(a.out, "\n%s\n", a.style.Dim("TO INSTALL"))
+	for _, info := range missing {
+		if width := a.style.Width(); width > 0 && name+gap+line > width {
+			fmt.Fprintf(a.out, "%s\n  %s\n", info.Name, *info.Install)
+			continue
+		}
+		fmt.Fprintf(a.out, "%-*s  %s\n", name, info.Name, *info.Install)
+	}
 }
 
 func (a *app) installed(info agentInfo) cell {

@@ -7,17 +7,13 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strconv"
-	"strings"
 	"sync"
-	"time"
 
 	"golang.org/x/sys/unix"
 
 	"agentos/actors"
 	"agentos/cmd/agentos/transcript"
 	"agentos/protocol"
-	"agentos/protocol/acp"
 )
 
 // asker puts the agent's questions to the person at the terminal, one after the
@@ -30,11 +26,13 @@ type asker struct {
 	style   transcript.Style
 	vm      *actors.VM
 	session protocol.SessionID
-	titles  bool // stdout, which shows what is asked, is not the terminal
+	out     *stream // stdout if it is a terminal, which says nothing while a question is open; else nil
 
 	mu     sync.Mutex
 	open   map[protocol.RequestID]*question // asked or about to be
 	queue  chan *question
+	talked bool // the agent has said something since the last question
+	left   int  // questions in the queue or being asked; meanwhile out is held
 	closed bool
 	gone   chan struct{}
 }
@@ -43,8 +41,12 @@ type asker struct {
 type question struct {
 	request protocol.RequestID
 	payload []byte
-	over    context.Context // ends when an answer is of no use any more
-	end     context.CancelFunc
+	// afterTalk: what was typed before the question is no answer to it. An agent
+	// could print a question that looks like ours, and ask another one as soon as
+	// it was answered.
+	afterTalk bool
+	over      context.Context // ends when an answer is of no use any more
+	end       context.CancelFunc
 }
 
 // maxQuestions is how many may wait; limits.acp.maxPendingPermissionsPerSession
@@ -67,25 +69,22 @@ func newAsker(t *turn) *asker {
 		return nil
 	}
 	a := &asker{
-		tty: tty, in: bufio.NewReader(tty), style: t.app.style, vm: t.vm, session: protocol.SessionID(t.flags.session),
-		titles: !t.app.style.Terminal || t.flags.json || t.flags.quiet,
-		open:   map[protocol.RequestID]*question{}, queue: make(chan *question, maxQuestions), gone: make(chan struct{}),
+		tty: tty, in: bufio.NewReader(tty), style: styleFor(tty), vm: t.vm, session: protocol.SessionID(t.flags.session),
+		open: map[protocol.RequestID]*question{}, queue: make(chan *question, maxQuestions), gone: make(chan struct{}),
+	}
+	if t.app.style.Terminal {
+		a.out = t.app.out
 	}
 	go a.run() // ended and awaited by stop
 	return a
 }
 
-// inForeground asks without File.Fd, which would make reads of it wait for ever.
-func inForeground(tty *os.File) bool {
-	raw, err := tty.SyscallConn()
-	if err != nil {
-		return false
-	}
-	group := 0
-	if cerr := raw.Control(func(fd uintptr) { group, err = unix.IoctlGetInt(int(fd), unix.TIOCGPGRP) }); cerr != nil {
-		return false
-	}
-	return err == nil && group == unix.Getpgrp()
+func inForeground(tty *os.File) (is bool) {
+	control(tty, func(fd int) {
+		group, err := unix.IoctlGetInt(fd, unix.TIOCGPGRP)
+		is = err == nil && group == unix.Getpgrp()
+	})
+	return is
 }
 
 // ask queues a question.
@@ -98,10 +97,34 @@ func (a *asker) ask(e protocol.Event) {
 	if a.closed || len(a.queue) == cap(a.queue) {
 		return
 	}
-	q := &question{request: e.Request, payload: e.Payload}
+	q := &question{request: e.Request, payload: e.Payload, afterTalk: a.talked}
+	a.talked = false
 	q.over, q.end = context.WithCancel(context.Background())
 	a.open[e.Request] = q
+	if a.left++; a.left == 1 && a.out != nil {
+		a.out.hold()
+	}
 	a.queue <- q
+}
+
+// done is behind a question, whether it was put or not.
+func (a *asker) done(q *question) {
+	q.end()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.left--; a.left == 0 && a.out != nil {
+		a.out.release()
+	}
+}
+
+// heard tells the asker that the agent's own words are on the terminal.
+func (a *asker) heard() {
+	if a == nil {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.talked = true
 }
 
 // over takes a question back that has been answered or needs no answer.
@@ -116,6 +139,10 @@ func (a *asker) over(id protocol.RequestID) {
 		delete(a.open, id)
 	}
 }
+
+// shows reports whether questions and their answers are on the terminal where
+// stdout is.
+func (a *asker) shows() bool { return a != nil && a.out != nil }
 
 // waiting reports whether the person is the one who is being waited for.
 func (a *asker) waiting() bool {
@@ -145,98 +172,44 @@ func (a *asker) stop() {
 
 func (a *asker) run() {
 	defer close(a.gone)
+	answers := true
 	for q := range a.queue {
-		if q.over.Err() == nil {
-			a.put(q)
+		if answers && q.over.Err() == nil {
+			answers = a.put(q)
 		}
-		q.end()
-	}
-}
-
-// put asks one question until it is answered or taken back.
-func (a *asker) put(q *question) {
-	p, err := acp.ParsePermission(q.payload)
-	if err != nil {
-		a.say("the agent asks something that cannot be read; Ctrl-C cancels the turn\n")
-		return
-	}
-	if a.titles {
-		a.say("? %s\n", a.style.Bold(transcript.Line(p.Title, 200)))
-	}
-	for _, line := range transcript.Request(q.payload) {
-		a.say("  %s\n", a.style.Dim(line))
-	}
-	for i, o := range p.Options {
-		a.say("  %d) %s\n", i+1, transcript.Line(o.Name, 80))
-	}
-	for {
-		a.say("  choose 1 to %d: ", len(p.Options))
-		line, err := a.read(q.over)
-		switch {
-		case q.over.Err() != nil:
-			a.say("\n")
-			return
-		case err != nil:
-			a.nobody()
-			return
-		}
-		if o, ok := choose(p.Options, line); ok {
-			a.permit(q.request, o.ID)
-			return
-		}
-	}
-}
-
-// choose finds the option that the person means by its number, id or name. There
-// is no default: an empty line chooses nothing.
-func choose(options []acp.Option, line string) (acp.Option, bool) {
-	line = strings.TrimSpace(line)
-	if n, err := strconv.Atoi(line); err == nil && n >= 1 && n <= len(options) {
-		return options[n-1], true
-	}
-	for _, o := range options {
-		if line != "" && (line == o.ID || strings.EqualFold(line, o.Name)) {
-			return o, true
-		}
-	}
-	return acp.Option{}, false
-}
-
-// read waits for a line, or for the end of over.
-func (a *asker) read(over context.Context) (string, error) {
-	woken := make(chan struct{})
-	stop := context.AfterFunc(over, func() {
-		defer close(woken)
-		_ = a.tty.SetReadDeadline(time.Unix(1, 0)) // where it cannot be done the read lasts until the person types
-	})
-	line, err := a.in.ReadString('\n')
-	if !stop() {
-		<-woken
-		_ = a.tty.SetReadDeadline(time.Time{})
-	}
-	return line, err
-}
-
-// permit gives the answer. One that comes too late is no mistake of the person's.
-func (a *asker) permit(id protocol.RequestID, option string) {
-	ctx, cancel := context.WithTimeout(context.Background(), silenceNotice)
-	defer cancel()
-	answer, err := a.vm.Permit(ctx, a.session, id, option)
-	switch {
-	case err != nil:
-		a.say("  %s\n", a.style.Bad("not answered: "+transcript.Line(err.Error(), 200)))
-	case answer.Status == protocol.OutcomeNotPending:
-		a.say("  %s\n", a.style.Dim("too late: "+strings.ReplaceAll(string(answer.Reason), "_", " ")))
+		a.done(q)
 	}
 }
 
 // nobody ends a turn whose question nobody is going to answer.
 func (a *asker) nobody() {
-	a.say("\n  %s\n", a.style.Bad("no answer; the turn is cancelled"))
+	a.endLine()
+	a.line("  " + a.style.Bad("no answer; the turn is cancelled"))
 	err := bounded(func(ctx context.Context) error { return a.vm.Cancel(ctx, a.session, "") })
 	if err != nil && !errors.Is(err, context.DeadlineExceeded) {
-		a.say("  %s\n", a.style.Bad(transcript.Line(err.Error(), 200)))
+		a.line("  " + a.style.Bad(transcript.Line(err.Error(), 200)))
 	}
+}
+
+// prompted says where the cursor is, for the other streams of the terminal.
+func (a *asker) prompted(mid bool) {
+	if a.out != nil {
+		a.out.prompted(mid)
+	}
+}
+
+// endLine ends the line that the person has not ended.
+func (a *asker) endLine() {
+	if a.out == nil {
+		a.say("\n")
+		return
+	}
+	a.out.endLine()
+}
+
+// line prints a line, broken at blanks where the terminal is too narrow.
+func (a *asker) line(text string) {
+	a.say("%s\n", transcript.Wrap(text, a.style.Width(), 0, "     "))
 }
 
 func (a *asker) say(format string, args ...any) {

@@ -196,13 +196,15 @@ func (a *app) report(c *checkup) {
 		if f.Session != nil {
 			where = "session " + transcript.Line(string(*f.Session), 80) + ": "
 		}
-		fmt.Fprintf(a.out, "%s %s%s: %s\n    %s\n", a.style.Bad("!"), where, f.What, transcript.Line(f.Detail, 500), f.Repair)
+		what := a.style.Bad("!") + " " + where + f.What + ": " + transcript.Line(f.Detail, 500)
+		fmt.Fprintln(a.out, transcript.Wrap(what, a.style.Width(), 0, "  "))
+		fmt.Fprintln(a.out, "    "+transcript.Wrap(f.Repair, a.style.Width(), 4, "    "))
 	}
 	if c.Clean {
-		fmt.Fprintf(a.out, "%s\n", a.style.Good("clean"))
+		fmt.Fprintln(a.out, a.style.Good("clean"))
 		return
 	}
-	fmt.Fprintf(a.out, "%s\n", a.style.Bad(plural(len(c.Findings), "finding")))
+	fmt.Fprintln(a.out, a.style.Bad(plural(len(c.Findings), "finding")))
 }
 
 func plural[N int | int64](n N, what string) string {

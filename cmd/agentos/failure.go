@@ -55,7 +55,7 @@ func (c *console) end(err error) int {
 		}
 	}
 	if werr := c.out.failure(); werr != nil {
-		fmt.Fprintf(c.err, "agentos: write output: %v\n", werr)
+		c.say("agentos: write output: " + werr.Error())
 		if code == protocol.ExitOK {
 			code = protocol.ExitFailed
 		}
@@ -70,24 +70,31 @@ func (c *console) fail(err error) int {
 	if errors.As(err, &j) {
 		c.out.Write(append(public.AppendError(nil, pe), '\n'))
 	}
-	fmt.Fprintf(c.err, "agentos: %s: %s\n", c.notes.Bad(string(pe.Code)), transcript.Text(pe.Message))
+	c.say("agentos: " + c.notes.Bad(string(pe.Code)) + ": " + transcript.Text(pe.Message))
 	if pe.Code == protocol.CodeInternal && pe.Cause != nil {
-		fmt.Fprintf(c.err, "  %s\n", transcript.Text(pe.Cause.Error()))
+		c.say("  " + transcript.Text(pe.Cause.Error()))
 	}
 	if hint := hints[pe.Code]; hint != "" {
-		fmt.Fprintf(c.err, "  %s\n", hint)
+		c.say("  " + hint)
 	}
 	if text := detail(pe, "stderr"); text != "" {
-		fmt.Fprintf(c.err, "  the last that the agent wrote on stderr:\n%s\n", indented(text))
+		c.say("  the last that the agent wrote on stderr:")
+		fmt.Fprintln(c.err, indented(text, c.notes))
 	}
 	return pe.Code.Info().Exit
 }
 
 // hints say what to do about an error whose message cannot know it.
 var hints = map[protocol.Code]string{
-	protocol.CodeVMNotFound:   "agentos prompt TEXT makes it; --vm or AGENTOS_VM names another one",
-	protocol.CodeVMInUse:      "one process at a time may use a VM; --vm NAME uses another one",
-	protocol.CodeAuthRequired: "sessions keep their history; after signing in the same prompt goes on where it was",
+	protocol.CodeVMNotFound: "agentos prompt TEXT makes it; --vm or AGENTOS_VM names another one",
+	protocol.CodeVMInUse:    "one process at a time may use a VM; --vm NAME uses another one",
+
+	protocol.CodeAuthRequired:         "sessions keep their history; after signing in the same prompt goes on where it was",
+	protocol.CodeAdapterExited:        "what it said until then is kept; the next prompt starts the agent again and goes on",
+	protocol.CodeAgentError:           "what it said until then is kept; the session can be prompted again",
+	protocol.CodeACPTimeout:           "what it said until then is kept; the next prompt starts the agent again and goes on",
+	protocol.CodeSessionRestoreFailed: "the history is kept; the next prompt tries again, --session NAME begins another session",
+	protocol.CodeStorageFull:          "what was shown as stored is kept; make room and prompt again",
 }
 
 // asError returns err as what a border shows. Everything of ours has a code
@@ -111,10 +118,10 @@ func detail(e *protocol.Error, name string) string {
 }
 
 // indented makes text a block that no line of ours can be mistaken for.
-func indented(text string) string {
+func indented(text string, s transcript.Style) string {
 	const margin = "    "
 	text = strings.TrimRight(transcript.Text(text), "\n")
-	return margin + strings.ReplaceAll(text, "\n", "\n"+margin)
+	return margin + transcript.Wrap(text, s.Width(), len(margin), margin)
 }
 
 // usage is wrong use: the command line itself is the mistake.

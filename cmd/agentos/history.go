@@ -141,15 +141,17 @@ func (h *history) state(ctx context.Context, at core.Page, to protocol.Sequence)
 		return err
 	}
 	if at.Latest == 0 {
-		fmt.Fprintf(h.app.err, "session %s has no events yet\n", transcript.Line(string(h.id), 80))
+		h.app.say("session " + transcript.Line(string(h.id), 80) + " has no events yet")
 	}
 	if to < at.Latest || len(info.Error) == 0 {
 		return nil
 	}
 	pe := public.ParseErrorObject(info.Error)
-	fmt.Fprintf(h.app.out, "%s  %s: %s\n", h.app.style.Bad("failed"), h.app.style.Bad(transcript.Line(string(pe.Code), 80)), transcript.Line(pe.Message, 2000))
+	s := h.app.style
+	text := fmt.Sprintf("%s  %s: %s", s.Bad("failed"), s.Bad(transcript.Line(string(pe.Code), 80)), transcript.Line(pe.Message, 2000))
+	fmt.Fprintln(h.app.out, transcript.Wrap(text, s.Width(), 0, "    "))
 	if text := detail(pe, "stderr"); text != "" {
-		fmt.Fprintf(h.app.out, "%s\n", indented(text))
+		fmt.Fprintln(h.app.out, indented(text, s))
 	}
 	return nil
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -62,7 +61,10 @@ func (a *app) reading(cmd *cobra.Command, do func(context.Context, *actors.VM) e
 }
 
 func (a *app) listSessions(ctx context.Context, vm *actors.VM, limit int64, asJSON bool) error {
-	t := table{head: []string{"SESSION", "AGENT", "STATE", "EVENTS", "UPDATED", "TITLE"}}
+	t := table{
+		head: []string{"SESSION", "AGENT", "STATE", "EVENTS", "UPDATED", "TITLE"},
+		give: []give{{24, 0}, {8, 3}, {14, 0}, {0, 4}, {17, 2}, {8, 1}},
+	}
 	more := false
 	for cursor := ""; limit > 0 && !a.out.gone(); {
 		list, next, err := vm.Sessions(ctx, cursor, int(min(limit, sessionPage)))
@@ -85,9 +87,13 @@ func (a *app) listSessions(ctx context.Context, vm *actors.VM, limit int64, asJS
 	if asJSON {
 		return nil
 	}
+	if len(t.rows) == 0 {
+		a.say("this VM has no sessions yet; agentos prompt TEXT opens one")
+		return nil
+	}
 	t.print(a.out, a.style)
 	if more {
-		fmt.Fprintln(a.err, "there are more; --limit shows them")
+		a.say("there are more; --limit shows them")
 	}
 	return nil
 }
@@ -103,7 +109,7 @@ func (a *app) sessionRow(s protocol.SessionInfo) []cell {
 	}
 	title := ""
 	if s.Title != nil {
-		title = transcript.Line(*s.Title, 60)
+		title = transcript.Line(*s.Title, 120)
 	}
 	return []cell{
 		{text: transcript.Line(string(s.ID), 80)}, {text: transcript.Line(s.Agent, 40)}, state,

@@ -100,7 +100,7 @@ func (t *turn) newView() view {
 	case t.flags.quiet:
 		return &quietView{out: t.out, terminal: a.style.Terminal}
 	default:
-		return &liveView{transcript.NewLive(t.out, a.style), t}
+		return &liveView{live: transcript.NewLive(t.out, a.style), turn: t}
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"agentos/adapters/catalog"
 	"agentos/cmd/agentos/transcript"
 	"agentos/protocol"
+	"agentos/protocol/acp"
 	"agentos/protocol/public"
 )
 
@@ -63,16 +64,25 @@ func (v *quietView) ended() {}
 
 // liveView shows the turn to a person.
 type liveView struct {
-	live *transcript.Live
-	turn *turn
+	live  *transcript.Live
+	turn  *turn
+	usage transcript.Usage
 }
 
 func (v *liveView) item(i feed.Item) {
 	switch {
 	case i.Delta != nil:
+		v.turn.asker.heard()
 		v.live.Delta(*i.Delta)
-	case i.Event != nil:
+	case i.Event == nil:
+	case i.Event.Kind != protocol.KindUpdate && v.turn.asker.shows():
+		v.live.Pause() // the asker shows it
+	default:
+		if u, err := acp.ParseUpdate(i.Event.Payload); err == nil && u.Chunk != acp.None && u.Chunk != acp.User {
+			v.turn.asker.heard()
+		}
 		v.live.Event(*i.Event)
+		v.usage.Event(*i.Event)
 	}
 }
 
@@ -109,15 +119,20 @@ func (t *turn) summary(a *protocol.Answer) {
 	if a.RestoredBy == protocol.RestoredResume || a.RestoredBy == protocol.RestoredLoad || a.RestoredBy == protocol.RestoredContinuation {
 		parts = append(parts, "restored by "+string(a.RestoredBy))
 	}
-	fmt.Fprintln(t.app.err, t.app.notes.Dim("["+strings.Join(parts, ", ")+"]"))
+	if v, ok := t.show.(*liveView); ok && v.usage.String() != "" {
+		parts = append(parts, v.usage.String())
+	}
+	t.app.say(t.app.notes.Dim("[" + strings.Join(parts, ", ") + "]"))
 	if t.first {
 		t.welcome()
 	}
 }
 
 func (t *turn) welcome() {
-	fmt.Fprintf(t.app.err, "\nStored in %s; agentos history shows it again.\n", t.place.path)
+	t.app.say("")
+	t.app.say("Stored in " + t.place.path + "; agentos history shows it again.")
 	if t.flags.agent == "" || t.flags.agent == catalog.Scripted {
-		fmt.Fprint(t.app.err, "This was the built-in agent, which only repeats you. agentos agents lists real ones:\n  agentos prompt --session work --agent NAME 'explain this directory'\n")
+		t.app.say("This was the built-in agent, which only repeats you. agentos agents lists real ones:")
+		fmt.Fprintln(t.app.err, "  agentos prompt --session work --agent NAME 'explain this directory'")
 	}
 }

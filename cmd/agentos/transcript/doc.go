@@ -7,6 +7,12 @@
 // move the cursor, set the clipboard or hide what it asks permission for. What
 // has to be exact is for --json.
 //
+// # Widths
+//
+// What is said is never cut and, live, never broken: a terminal does that, and
+// does it again when it is resized. What is ours (a tool call, a step of a plan)
+// is cut to one line. testdata/golden shows all of it; REWRITE=1 rewrites that.
+//
 // # Concurrency
 //
 // A Live belongs to one goroutine. Everything else has no state.

@@ -139,7 +139,7 @@ func TestS6_4_ARunThatWasLostHidesNothing(t *testing.T) {
 	l.Delta(protocol.Delta{Run: "r", Offset: 0, Payload: chunk("agent_message_chunk", "", "lost words")})
 	l.Event(update(`{"sessionUpdate":"tool_call","toolCallId":"1","title":"tool"}`))
 	l.Event(protocol.Event{Kind: protocol.KindUpdate, Payload: chunk("agent_message_chunk", "", "other words that were stored")})
-	if got, want := b.String(), "lost words\n• tool: pending\nother words that were stored"; got != want {
+	if got, want := b.String(), "lost words\nother words that were stored"; got != want {
 		t.Fatalf("printed %q; want %q", got, want)
 	}
 }
@@ -170,20 +170,25 @@ func TestLive(t *testing.T) {
 			{Kind: protocol.KindUpdate, Payload: chunk("agent_message_chunk", "m", "hi")},
 			{Kind: protocol.KindUpdate, Payload: chunk("user_message_chunk", "u2", "from elsewhere")},
 		}, "hi\nuser: from elsewhere\n"},
-		{"a status is shown when it changes", []protocol.Event{
+		{"a call is shown when it has ended", []protocol.Event{
 			update(`{"sessionUpdate":"tool_call","toolCallId":"1","title":"grep"}`),
 			update(`{"sessionUpdate":"tool_call_update","toolCallId":"1","status":"pending"}`),
 			update(`{"sessionUpdate":"tool_call_update","toolCallId":"1","content":[]}`),
 			update(`{"sessionUpdate":"tool_call_update","toolCallId":"1","status":"completed"}`),
 			update(`{"sessionUpdate":"tool_call_update","toolCallId":"unknown","status":"failed"}`),
-		}, "• grep: pending\n• grep: completed\n• unknown: failed\n"},
+		}, "• grep: completed\n• unknown: failed\n"},
 		{"an id that is used again is another call", []protocol.Event{
 			update(`{"sessionUpdate":"tool_call","toolCallId":"1","title":"a","status":"completed"}`),
 			update(`{"sessionUpdate":"tool_call","toolCallId":"1","title":"b","status":"completed"}`),
 		}, "• a: completed\n• b: completed\n"},
+		{"a call that is announced twice is one", []protocol.Event{
+			update(`{"sessionUpdate":"tool_call","toolCallId":"1","title":"a"}`),
+			update(`{"sessionUpdate":"tool_call","toolCallId":"1","title":"a"}`),
+			update(`{"sessionUpdate":"tool_call_update","toolCallId":"1","status":"completed"}`),
+		}, "• a: completed\n"},
 		{"a title stays on its line", []protocol.Event{
 			update(`{"sessionUpdate":"tool_call","toolCallId":"1","title":"sh -c 'a\n\nb\tc'","status":"completed"}`),
-		}, "• sh -c 'a  b c': completed\n"},
+		}, "• sh -c 'a b c': completed\n"},
 		{"a permission and its answer", []protocol.Event{
 			permission,
 			{Kind: protocol.KindPermissionResponse, Request: "p", Status: protocol.OutcomeAccepted,
@@ -198,7 +203,7 @@ func TestLive(t *testing.T) {
 			update(`{"sessionUpdate":"plan","entries":[{"content":"one","status":"completed"},{"content":"two","status":"in_progress"}]}`),
 			update(`{"sessionUpdate":"usage_update","used":1}`),
 			update(`{"sessionUpdate":"from_the_future","x":1}`),
-		}, "[image image/png, 4 bytes of base64]\n[link file:///a]\nplan: 1 of 2 steps done: two\n(from_the_future)\n"},
+		}, "[image image/png, 3 bytes]\n[link file:///a]\nplan: 1 of 2 steps done\n  [x] one\n  [>] two\n(from_the_future)\n"},
 		{"two messages have two lines, and a message that was split has one", []protocol.Event{
 			{Kind: protocol.KindUpdate, Payload: chunk("agent_message_chunk", "m", "one ")},
 			{Kind: protocol.KindUpdate, Payload: chunk("agent_message_chunk", "m", "message")},
@@ -227,6 +232,8 @@ func FuzzEvents(f *testing.F) {
 		`{"sessionUpdate":"tool_call","toolCallId":"\u001b","title":"\u009b2J","status":"\r"}`,
 		`{"sessionUpdate":"plan","entries":[{"content":"\u0007","status":"in_progress"}]}`,
 		`{"sessionId":"s","options":[{"optionId":"\u001b"}],"toolCall":{"title":"\u001b","rawInput":{"a":"\u001b"}}}`,
+		`{"sessionId":"s","options":[],"toolCall":{"title":"a\nb","rawInput":{"command":["a","\u202e"],"x":"\u009b"},"content":[{"type":"diff","path":"\u001b","oldText":"a\r\nb","newText":"a\u001bc"}]}}`,
+		`{"sessionUpdate":"tool_call","toolCallId":"1","title":"世界\u001b[1m","status":"failed","content":[{"content":{"type":"text","text":"\u001b]0;x\u0007"}}]}`,
 		`{"outcome":{"outcome":"selected","optionId":"\u001b"}}`, `{}`, `[]`, `"`,
 	} {
 		f.Add([]byte(seed))
@@ -242,9 +249,10 @@ func FuzzEvents(f *testing.F) {
 			transcript.Page(&b, transcript.Style{}, []protocol.Event{e, e})
 		}
 		l.End()
-		for _, line := range transcript.Request(payload) {
-			b.WriteString(line)
-		}
+		b.WriteString(transcript.Style{}.Request(payload))
+		seen(t, 40, live([]item{{delta: &protocol.Delta{Run: "r", Payload: payload}}, {event: update(string(payload))},
+			{event: protocol.Event{Kind: protocol.KindPermissionRequest, Payload: payload}}}, on(40, true)))
+		seen(t, 40, page([]item{{event: update(string(payload))}}, on(40, true)))
 		for _, r := range b.String() {
 			if r < 0x20 && r != '\n' && r != '\t' || 0x7f <= r && r <= 0x9f {
 				t.Fatalf("%q holds %U", b.String(), r)

@@ -11,7 +11,8 @@ import (
 
 // Page writes stored events as a conversation. Who said it, when and under which
 // sequence stands at the left margin; what was said is indented, so that no text
-// can pass for a line of ours.
+// can pass for a line of ours. On a terminal it is broken at blanks for the same
+// reason.
 //
 // The tool calls of one Page are shown once each, with their last status; an
 // update of a call that began on an earlier page has a line of its own.
@@ -27,8 +28,12 @@ type page struct {
 	style   Style
 	calls   map[int]*toolCall // by the index of the event to show them at
 	options map[protocol.RequestID]map[string]string
-	begun   bool // something stands above
+	begun   bool   // something stands above
+	plan    string // as shown last
 }
+
+// margin is in front of everything that was said.
+const margin = "    "
 
 // foldCalls finds where each tool call is shown and what became of it. Agents
 // use ids again, so a call ends where another of its id begins.
@@ -60,7 +65,7 @@ func (p *page) event(i int, e protocol.Event) {
 	switch e.Kind {
 	case protocol.KindPermissionRequest:
 		p.options[e.Request] = optionNames(e.Payload)
-		p.head(e, "permission? "+p.style.Bold(asked(e.Payload)))
+		p.head(e, "permission? "+p.style.Bold(Asked(e.Payload)))
 		return
 	case protocol.KindPermissionResponse:
 		p.head(e, "permission: "+p.style.decided(e, p.options[e.Request]))
@@ -73,12 +78,27 @@ func (p *page) event(i int, e protocol.Event) {
 	case u.Chunk != acp.None:
 		p.message(e, u)
 	case p.calls[i] != nil:
-		call := p.calls[i]
-		p.head(e, "tool "+call.name()+": "+p.style.status(call.status))
+		p.head(e, "tool "+p.style.call(*p.calls[i], 0))
+	case u.Kind == "plan":
+		p.steps(e, u)
 	default:
 		if text := other(u); text != "" && !strings.HasPrefix(u.Kind, "tool_call") {
 			p.head(e, text)
 		}
+	}
+}
+
+// steps shows a plan, if it is another than the one before.
+func (p *page) steps(e protocol.Event, u acp.Update) {
+	head, steps := plan(u.Raw)
+	text := strings.Join(steps, "\n")
+	if head+text == p.plan {
+		return
+	}
+	p.plan = head + text
+	p.head(e, head)
+	for _, step := range steps {
+		io.WriteString(p.w, margin+Wrap(step, p.style.Width(), len(margin), margin+margin)+"\n")
 	}
 }
 
@@ -94,15 +114,14 @@ func (p *page) message(e protocol.Event, u acp.Update) {
 	if !u.IsText {
 		text = Block(u.ContentRaw)
 	}
+	text = Wrap(strings.TrimSuffix(text, "\n"), p.style.Width(), len(margin), margin)
+	if !strings.HasPrefix(text, "\n") && text != "" {
+		text = margin + text
+	}
 	if u.Chunk == acp.Thought {
 		text = p.style.Dim(text)
 	}
-	for line := range strings.Lines(strings.TrimSuffix(text, "\n") + "\n") {
-		if line != "\n" {
-			io.WriteString(p.w, "    ")
-		}
-		io.WriteString(p.w, line)
-	}
+	io.WriteString(p.w, text+"\n")
 }
 
 // head writes the line that an event begins with.
@@ -111,5 +130,6 @@ func (p *page) head(e protocol.Event, text string) {
 		text += " " + p.style.Bad("(incomplete: the runtime ended while it was said)")
 	}
 	p.begun = true
-	io.WriteString(p.w, p.style.Dim(fmt.Sprintf("%d  %s", e.Sequence, e.At))+"  "+text+"\n")
+	stamp := fmt.Sprintf("%d  %s", e.Sequence, e.At)
+	io.WriteString(p.w, p.style.Dim(stamp)+Wrap("  "+text, p.style.Width(), len(stamp), margin)+"\n")
 }

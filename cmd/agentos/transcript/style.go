@@ -1,10 +1,35 @@
 package transcript
 
+import "strings"
+
 // Style says how to show text. The zero Style is for a file or a pipe: it paints
-// nothing.
+// nothing and cuts nothing.
 type Style struct {
 	Colour   bool
-	Terminal bool // somebody is looking
+	Terminal bool       // somebody is looking
+	Erases   bool       // what stands on the last line can be erased again; only on a terminal
+	Columns  func() int // how wide the terminal is now, which a person may change; nil or 0: no limit
+}
+
+// Erase empties the last line of a terminal whose Style says Erases. No text of
+// an agent holds it.
+const Erase = "\r\x1b[K"
+
+// erase returns what empties the last line, on which so many columns are used. It
+// ends with the cursor at the start of the line.
+func (s Style) erase(columns int) string {
+	if !s.Colour { // no escape at all for who has none in their output
+		return "\r" + strings.Repeat(" ", columns) + "\r"
+	}
+	return Erase
+}
+
+// Width returns how many columns a line may have now, 0 for no limit.
+func (s Style) Width() int {
+	if s.Columns == nil {
+		return 0
+	}
+	return s.Columns()
 }
 
 // The SGR codes in use: nothing but what every terminal of any age and colour
@@ -16,6 +41,9 @@ const (
 	green  = "32"
 	yellow = "33"
 )
+
+// reset ends every paint.
+const reset = "\x1b[0m"
 
 // Dim paints what is not the answer itself.
 func (s Style) Dim(text string) string { return s.paint(dim, text) }
@@ -38,5 +66,5 @@ func (s Style) paint(code, text string) string {
 	if !s.Colour || text == "" {
 		return text
 	}
-	return "\x1b[" + code + "m" + text + "\x1b[0m"
+	return "\x1b[" + code + "m" + text + reset
 }
