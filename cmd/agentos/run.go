@@ -72,10 +72,7 @@ func (a *app) root(args []string) *cobra.Command {
 	flags.StringVar(&a.vm, "vm", "", "`VM` to use: a name, or the path of its .db file (default $AGENTOS_VM, else \"default\")")
 	flags.StringVar(&a.logLevel, "log-level", "", "`LEVEL` of the log on stderr: debug, info, warn, error, off (default $AGENTOS_LOG, else warn)")
 	root.AddCommand(a.promptCommand(), a.historyCommand(), a.sessionsCommand(), a.agentsCommand(),
-		a.doctorCommand(), a.benchCommand(), a.adapterCommand(), a.versionCommand())
-	for _, cmd := range root.Commands() {
-		wrap(cmd)
-	}
+		a.doctorCommand(), a.vmCommand(), a.benchCommand(), a.adapterCommand(), a.versionCommand())
 	wrap(root)
 	return root
 }
@@ -87,7 +84,7 @@ func noSuchCommand(cmd *cobra.Command, args []string) error {
 	}
 	cmd.SuggestionsMinimumDistance = 2
 	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-		return fmt.Errorf("there is no command %q; did you mean %s?", args[0], strings.Join(near, " or "))
+		return fmt.Errorf("there is no command %q; did you mean %s", args[0], strings.Join(near, " or "))
 	}
 	return fmt.Errorf("there is no command %q", args[0])
 }
@@ -125,6 +122,9 @@ func wrap(cmd *cobra.Command) {
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return explain(err) })
 	if check := cmd.Args; check != nil {
 		cmd.Args = func(cmd *cobra.Command, args []string) error { return explain(check(cmd, args)) }
+	}
+	for _, sub := range cmd.Commands() {
+		wrap(sub)
 	}
 }
 
