@@ -68,7 +68,8 @@ type group struct {
 	queued                                              []*queued
 	queueIns, queueEdit, queueDrop                      []values
 	nameIns                                             []values
-	sessionIns, advance, adapter, profile, launch, drop []values
+	sessionIns, advance, extend                         []values
+	adapter, profile, launch, drop                      []values
 	events, promptIns, promptEnd                        []values
 	recordIns, recordClose, recordDrop, outcomeIns      []values
 	endedPrompts                                        []values
@@ -133,7 +134,11 @@ func (g *group) finish(s *session) error {
 		g.sessionCount++
 		return nil
 	}
-	g.advance = append(g.advance, advanceRow(s.base, s.row))
+	if len(s.prompts) > 0 {
+		g.advance = append(g.advance, advanceRow(s.base, s.row))
+	} else {
+		g.extend = append(g.extend, extendRow(s.base, s.row))
+	}
 	if s.adapter {
 		g.adapter = append(g.adapter, adapterRow(s.row))
 	}
@@ -208,6 +213,7 @@ func (g *group) finishPermissions() {
 func (g *group) waves() [][]persistence.Stmt {
 	var first, second wave
 	first.set(advanceSession, g.advance)
+	first.set(extendSession, g.extend)
 	first.set(insertSession, g.sessionIns)
 	first.set(nameSession, g.nameIns)
 	first.set(bindAdapter, g.adapter)

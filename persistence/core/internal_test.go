@@ -17,7 +17,7 @@ import (
 
 // statements is every SQL text of the package, by its constant's name.
 var statements = map[string]string{
-	"insertSession": insertSession, "advanceSession": advanceSession, "bindAdapter": bindAdapter,
+	"insertSession": insertSession, "advanceSession": advanceSession, "extendSession": extendSession, "bindAdapter": bindAdapter,
 	"changeProfile": changeProfile, "changeLaunch": changeLaunch, "insertEvent": insertEvent,
 	"insertPrompt": insertPrompt, "endPrompt": endPrompt, "insertRecord": insertRecord, "closeRecord": closeRecord,
 	"deletePending": deletePending, "insertOutcome": insertOutcome, "copyOutcomes": copyOutcomes,

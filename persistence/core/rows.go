@@ -106,6 +106,14 @@ func advanceRow(b protocol.Base, r *protocol.Record) values {
 	}
 }
 
+func extendRow(b protocol.Base, r *protocol.Record) values {
+	return values{
+		string(r.State), text(r.Prompt), startedAt(r),
+		int64(r.Latest), r.RetainedEvents, r.RetainedBytes,
+		string(r.ID), int64(b.Latest), string(b.State), text(b.Prompt), int64(r.UpdatedAt),
+	}
+}
+
 func adapterRow(r *protocol.Record) values {
 	return values{
 		text(r.ACPSession), flag(r.Prompted), flag(r.Armed), text(r.RestoredBy), array(r.PreviousACP),

@@ -103,7 +103,7 @@ func TestCompile_ConstantStatements(t *testing.T) {
 		for _, tc := range []struct {
 			group        []protocol.Batch
 			waves, stmts int
-		}{{rich, 2, 17}, {plain, 1, 2}} {
+		}{{rich, 2, 18}, {plain, 1, 2}} {
 			waves, err := core.Compile(tc.group)
 			if err != nil {
 				t.Fatalf("Compile = %v", err)
