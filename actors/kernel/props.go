@@ -17,6 +17,7 @@ func (e *Env) Props(producer actor.Producer, children actor.SupervisorStrategy) 
 	return actor.PropsFromProducer(producer,
 		actor.WithReceiverMiddleware(guard(e)),
 		actor.WithMailbox(mailboxes()),
+		actor.WithDispatcher(dispatcher{}),
 		actor.WithSupervisor(children),
 	)
 }

@@ -33,38 +33,92 @@ type handle struct {
 	mu    sync.RWMutex // held for writing while db is replaced
 	db    persistence.DB
 	epoch int64 // the fence: ours as long as the row holds it
+	found int64 // the epoch before ours; 0 if it was not read yet
 }
 
 // openHandle takes the VM's lock, validates all owners before it changes
-// anything, migrates, and takes the fence.
-func openHandle(e *kernel.Env, d protocol.Descriptor, sources Sources) (opened *handle, err error) {
+// anything, migrates, and takes the fence. It also returns what a lost runtime left.
+func openHandle(e *kernel.Env, d protocol.Descriptor, sources Sources) (opened *handle, left leftovers, err error) {
 	if err := d.Validate(); err != nil {
-		return nil, err
+		return nil, leftovers{}, err
 	}
 	source, err := sources(d)
 	if err != nil {
-		return nil, err
+		return nil, leftovers{}, err
 	}
 	h := &handle{env: e, source: source, owner: `{"client":"agentos"}`}
 	defer func() {
 		if r := recover(); r != nil {
-			opened, err = nil, errors.Join(panicError(r), h.close())
+			opened, left, err = nil, leftovers{}, errors.Join(panicError(r), h.close())
 		}
 	}()
 	if err := h.open(); err != nil {
-		return nil, errors.Join(err, source.Release())
+		return nil, leftovers{}, errors.Join(err, source.Release())
 	}
-	h.epoch, err = actorstate.TakeFence(context.Background(), h.db, h.owner, e.IDs())
+	left, err = h.begin()
 	if err != nil {
-		return nil, errors.Join(storageError(err), h.close())
+		return nil, leftovers{}, errors.Join(err, h.close())
 	}
-	return h, nil
+	return h, left, nil
+}
+
+// leftovers are the sessions that a lost runtime was busy with.
+type leftovers struct{ accepted, deleting []protocol.SessionID }
+
+// begin takes the fence and lists what was left. The two run side by side, as to
+// open a connection that reads takes as long as a commit, and somebody waits for
+// the VM. That is as good as one after the other: nobody else can write while we
+// hold the source's lock, and the lists count only once the fence is ours.
+func (h *handle) begin() (left leftovers, err error) {
+	if h.found == 0 { // the fence's table was not there before this opening
+		h.epoch, err = actorstate.TakeFence(context.Background(), h.db, h.owner, h.env.IDs())
+		if err != nil {
+			return leftovers{}, storageError(err)
+		}
+		err = h.list(&left)
+		return left, err
+	}
+	listed := make(chan error, 1)
+	go func() { listed <- h.list(&left) }() // ends with two reads; waited for below
+	err = h.take()
+	if lerr := <-listed; err == nil {
+		err = lerr
+	}
+	return left, err
+}
+
+// take takes the fence after the epoch that the look at the database has found.
+func (h *handle) take() (err error) {
+	defer caught(&err)
+	h.epoch, err = actorstate.TakeFenceAfter(h.db, h.found, h.owner, h.env.IDs())
+	if err != nil {
+		return storageError(err)
+	}
+	return nil
+}
+
+func (h *handle) list(left *leftovers) (err error) {
+	defer caught(&err)
+	if left.accepted, err = core.AcceptedSessions(context.Background(), h); err != nil {
+		return err
+	}
+	left.deleting, err = core.DeletingSessions(context.Background(), h)
+	return err
+}
+
+// caught makes a panic the error: on a goroutine of ours it would end the process.
+func caught(err *error) {
+	if r := recover(); r != nil {
+		*err = panicError(r)
+	}
 }
 
 func (h *handle) open() error {
 	var plan schema.Plan
 	db, err := h.source.Open(func(q persistence.Querier) (err error) {
-		plan, err = schema.Inspect(q, owners)
+		if plan, err = schema.Inspect(q, owners); err == nil && plan.Steps() == 0 {
+			h.found, _, err = actorstate.ReadFence(context.Background(), q)
+		}
 		return err
 	})
 	if err != nil {

@@ -26,9 +26,8 @@ const (
 
 type (
 	ready struct {
-		accepted []protocol.SessionID
-		deleting []protocol.SessionID
-		err      error
+		left leftovers
+		err  error
 	}
 	written struct {
 		fates []fate // of the group; nil: nobody knows
@@ -114,22 +113,14 @@ func (s *Actor) start(c actor.Context) {
 	s.writer, s.reader = kernel.StartWorker(), kernel.StartWorker()
 	self, root := c.Self(), c.ActorSystem().Root
 	s.writer.Submit(func() {
-		h, err := openHandle(s.env, s.descriptor, s.sources)
+		h, left, err := openHandle(s.env, s.descriptor, s.sources)
 		s.handle = h // read by others only after ready, or after the writer's end
-		m := ready{err: err}
-		if err == nil {
-			s.safely("list open turns", func() {
-				if m.accepted, m.err = core.AcceptedSessions(context.Background(), h); m.err == nil {
-					m.deleting, m.err = core.DeletingSessions(context.Background(), h)
-				}
-			}, func(err *protocol.Error) { m.err = err })
-		}
-		root.Send(self, m)
+		root.Send(self, ready{left, err})
 	})
 }
 
 func (s *Actor) ready(c actor.Context, m ready) {
-	o := Opened{Store: c.Self(), Accepted: m.accepted, Deleting: m.deleting}
+	o := Opened{Store: c.Self(), Accepted: m.left.accepted, Deleting: m.left.deleting}
 	if m.err != nil {
 		o.Err = s.env.Fault("open VM database", m.err)
 	}

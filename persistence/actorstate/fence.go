@@ -32,6 +32,13 @@ func TakeFence(ctx context.Context, db persistence.DB, ownerJSON, key string) (e
 	if err != nil {
 		return 0, err
 	}
+	return TakeFenceAfter(db, last, ownerJSON, key)
+}
+
+// TakeFenceAfter is TakeFence for a caller that has read the newest epoch, last,
+// already; it only writes. If that is not the newest any more it fails with
+// CodeVMFenced and has changed nothing.
+func TakeFenceAfter(db persistence.DB, last int64, ownerJSON, key string) (epoch int64, err error) {
 	epoch = last + 1
 	err = db.Tx(persistence.Tx{Key: key, Waves: [][]persistence.Stmt{{{
 		SQL:  takeFence,
