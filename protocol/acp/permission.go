@@ -42,11 +42,13 @@ func ParsePermission(params []byte) (Permission, error) {
 	if options == nil {
 		return Permission{}, errors.New("read session/request_permission: no options")
 	}
+	offered := make(map[string]bool) // not p.Option: an agent may send a million options
 	for raw := range rawjson.Elements(options) {
 		id, ok := rawjson.GetString(raw, "optionId")
-		if _, twice := p.Option(id); !ok || twice {
+		if !ok || offered[id] {
 			continue
 		}
+		offered[id] = true
 		name, _ := rawjson.GetString(raw, "name")
 		kind, _ := rawjson.GetString(raw, "kind")
 		p.Options = append(p.Options, Option{ID: id, Name: name, Kind: kind})

@@ -170,25 +170,3 @@ func TestIDBeforeEnd(t *testing.T) {
 		}
 	}
 }
-
-func FuzzLineReader(f *testing.F) {
-	f.Add([]byte("a\nbc\r\n\nd"), uint16(1), uint8(2))
-	f.Add([]byte(""), uint16(9), uint8(1))
-	f.Add(bytes.Repeat([]byte("x"), 300), uint16(7), uint8(200))
-	f.Add(append(bytes.Repeat([]byte("x"), firstChunkBytes), "\ny"...), uint16(0xffff), uint8(255))
-	f.Fuzz(func(t *testing.T, input []byte, limit uint16, size uint8) {
-		limit = max(limit, 1)
-		var left [][]byte
-		for rest := input; len(rest) > 0; {
-			n := min(len(rest), int(size)+1)
-			left, rest = append(left, bytes.Clone(rest[:n])), rest[n:]
-		}
-		lines, err := readAll(newLineReader(&pieces{left, io.EOF}, int64(limit), func(int) {}))
-		if err != io.EOF {
-			t.Fatalf("end = %v", err)
-		}
-		if diff := cmp.Diff(splitAll(input, int(limit)), lines); diff != "" {
-			t.Fatalf("-want +got\n%s", diff)
-		}
-	})
-}

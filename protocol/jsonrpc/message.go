@@ -68,27 +68,32 @@ const (
 func (e *Error) Error() string { return fmt.Sprintf("rpc error %d: %s", e.Code, e.Message) }
 
 // parseError reads an error member. Malformed ones are errors all the same: ok
-// is false and what is missing is filled in.
+// is false and what is missing is filled in. Of duplicates the last one counts,
+// readable or not, as everywhere.
 func parseError(raw []byte) (e *Error, ok bool) {
 	e = &Error{Raw: raw, Code: codeInternal, Message: "error without a message"}
 	if text, is := rawjson.String(raw); is {
 		e.Message = text
 		return e, false
 	}
-	var hasCode, hasMessage bool
+	var code, message []byte
 	for m := range rawjson.Members(raw) {
 		switch {
 		case m.Is("code"):
-			if code, is := rawjson.Int(m.Value); is {
-				e.Code, hasCode = code, true
-			}
+			code = m.Value
 		case m.Is("message"):
-			if text, is := rawjson.String(m.Value); is {
-				e.Message, hasMessage = text, true
-			}
+			message = m.Value
 		case m.Is("data"):
 			e.Data = m.Value
 		}
+	}
+	n, hasCode := rawjson.Int(code)
+	if hasCode {
+		e.Code = n
+	}
+	text, hasMessage := rawjson.String(message)
+	if hasMessage {
+		e.Message = text
 	}
 	return e, hasCode && hasMessage
 }

@@ -91,6 +91,8 @@ var oddLines = []oddLine{
 	{"neither result nor error", `{"jsonrpc":"2.0","id":1}`, jsonrpc.BadAnswer, `answer 1 null`, ""},
 	{"error a string", `{"jsonrpc":"2.0","id":1,"error":"boom"}`, jsonrpc.BadAnswer, `error 1 -32603 boom `, ""},
 	{"error without a code", `{"jsonrpc":"2.0","id":1,"error":{"message":"boom"}}`, jsonrpc.BadAnswer, `error 1 -32603 boom `, ""},
+	{"error whose last code and message cannot be read", `{"jsonrpc":"2.0","id":1,"error":{"code":1,"code":"x","message":"a","message":null,"data":1,"data":[ ]}}`, jsonrpc.BadAnswer,
+		`error 1 -32603 error without a message [ ]`, ""},
 	{"error false", `{"jsonrpc":"2.0","id":1,"error":false}`, jsonrpc.BadAnswer, `error 1 -32603 error without a message `, ""},
 	{"answer without id", `{"jsonrpc":"2.0","error":{"code":-32700,"message":"Parse error"}}`, jsonrpc.OrphanAnswer, "", ""},
 	{"answer with id null", `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}`, jsonrpc.OrphanAnswer, "", ""},

@@ -88,6 +88,7 @@ type outcome struct {
 	Replies     []string // lines written by the peer, without the calls
 	Diagnostics []jsonrpc.Diagnostic
 	Stats       jsonrpc.Stats
+	Raw         []string // of the events that have a line
 }
 
 // play gives the input, one piece a read, to a peer that has made some calls.
@@ -98,9 +99,17 @@ func play(t tb, calls int, o jsonrpc.Options, pieces ...[]byte) outcome {
 	w := newSink()
 	o.OnDiagnostic = func(d jsonrpc.Diagnostic) { out.Diagnostics = append(out.Diagnostics, d) }
 	o.OnCancel = func(id jsonrpc.ID) { out.Events = append(out.Events, "cancel "+string(id)) }
-	p := jsonrpc.New(&chunks{gate, pieces}, w, func(m jsonrpc.Message) { out.Events = append(out.Events, show(m)) }, o)
+	p := jsonrpc.New(&chunks{gate, pieces}, w, func(m jsonrpc.Message) {
+		out.Events = append(out.Events, show(m))
+		out.Raw = append(out.Raw, string(m.Raw))
+	}, o)
 	for range calls {
-		if _, err := p.Call("call", nil, func(r jsonrpc.Response) { out.Events = append(out.Events, showEnd(r)) }); err != nil {
+		if _, err := p.Call("call", nil, func(r jsonrpc.Response) {
+			out.Events = append(out.Events, showEnd(r))
+			if r.Raw != nil {
+				out.Raw = append(out.Raw, string(r.Raw))
+			}
+		}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -41,11 +41,13 @@ func AppendEvent(dst []byte, id protocol.SessionID, e protocol.Event) []byte {
 	dst = strconv.AppendInt(append(dst, `,"sequence":`...), int64(e.Sequence), 10)
 	dst = e.At.Time().AppendFormat(append(dst, `,"timestamp":"`...), timeLayout)
 	dst = strconv.AppendInt(append(dst, `","acpVersion":`...), int64(e.ACP), 10)
+	var room [roomFor]rawjson.Member
+	members := membersOf(room[:0], e.Payload)
 	switch e.Kind {
 	case protocol.KindPermissionRequest:
 		dst = append(dst, `,"type":"permission_request"`...)
 		dst = appendText(dst, "requestId", string(e.Request))
-		return append(appendNative(appendMarks(dst, e), e.Payload, membersOf(nil, e.Payload), permissionMembers, nil), '}')
+		return append(appendNative(appendMarks(dst, e), e.Payload, members, permissionMembers, nil), '}')
 	case protocol.KindPermissionResponse:
 		dst = append(dst, `,"type":"permission_response"`...)
 		dst = appendText(dst, "requestId", string(e.Request))
@@ -53,11 +55,9 @@ func AppendEvent(dst []byte, id protocol.SessionID, e protocol.Event) []byte {
 		if e.Reason != "" {
 			dst = appendText(dst, "reason", string(e.Reason))
 		}
-		return append(appendNative(appendMarks(dst, e), e.Payload, membersOf(nil, e.Payload), outcomeMembers, nil), '}')
+		return append(appendNative(appendMarks(dst, e), e.Payload, members, outcomeMembers, nil), '}')
 	}
-	var room [roomFor]rawjson.Member
-	members := membersOf(room[:0], e.Payload)
-	dst, kind := appendType(dst, members)
+	dst, kind := appendType(dst, e.Payload, members)
 	return append(appendNative(appendMarks(dst, e), e.Payload, members, updateMembers, kind), '}')
 }
 
@@ -70,7 +70,7 @@ func AppendDelta(dst []byte, id protocol.SessionID, d protocol.Delta) []byte {
 	dst = strconv.AppendInt(append(dst, `,"acpVersion":`...), int64(d.ACP), 10)
 	var room [roomFor]rawjson.Member
 	members := membersOf(room[:0], d.Payload)
-	dst, kind := appendType(dst, members)
+	dst, kind := appendType(dst, d.Payload, members)
 	return append(appendNative(dst, d.Payload, members, updateMembers, kind), '}')
 }
 
@@ -94,9 +94,14 @@ func appendText(dst []byte, name, value string) []byte {
 // room for them on the stack a payload is read once and nothing is allocated.
 const roomFor = 12
 
-// membersOf appends the members of a payload.
+// membersOf fills list with the members of a payload; nil if there are more. Then
+// the payload is read again each time: a list would take many times the memory
+// of a payload that is nothing but tiny members, and it may be of 64 MiB.
 func membersOf(list []rawjson.Member, payload []byte) []rawjson.Member {
 	for m := range rawjson.Members(payload) {
+		if len(list) == cap(list) {
+			return nil
+		}
 		list = append(list, m)
 	}
 	return list
@@ -104,8 +109,11 @@ func membersOf(list []rawjson.Member, payload []byte) []rawjson.Member {
 
 // appendType appends the type of an update, its sessionUpdate as spelled, and
 // returns that; nil if there is none. Of several the last one counts.
-func appendType(dst []byte, members []rawjson.Member) (_, kind []byte) {
+func appendType(dst, payload []byte, members []rawjson.Member) (_, kind []byte) {
 	dst = append(dst, `,"type":`...)
+	if members == nil {
+		kind, _ = rawjson.Get(payload, "sessionUpdate")
+	}
 	for _, m := range members {
 		if m.Is("sessionUpdate") {
 			kind = m.Value
@@ -128,27 +136,66 @@ func appendNative(dst, payload []byte, members []rawjson.Member, reserved []stri
 		}
 		return rawjson.AppendLine(append(dst, `,"native":`...), payload)
 	}
-	var kept []rawjson.Member
+	if members == nil {
+		return appendMany(dst, payload, reserved, kind)
+	}
+	kept := 0
 	for _, m := range members {
 		switch {
-		case kind != nil && m.Is("sessionUpdate") && bytes.Equal(m.Value, kind):
+		case isKind(m, kind):
 		case m.IsAny(reserved):
-			kept = append(kept, m)
+			members[kept] = m
+			kept++
 		default:
 			dst = appendMember(append(dst, ','), m)
 		}
 	}
-	if kept == nil {
+	for i, m := range members[:kept] {
+		dst = appendMember(append(dst, opening(i == 0)...), m)
+	}
+	return closing(dst, kept > 0)
+}
+
+// appendMany is appendNative for a payload whose members are not listed.
+func appendMany(dst, payload []byte, reserved []string, kind []byte) []byte {
+	kept := 0
+	for m := range rawjson.Members(payload) {
+		if m.IsAny(reserved) {
+			kept++
+		} else if !isKind(m, kind) {
+			dst = appendMember(append(dst, ','), m)
+		}
+	}
+	if kept == 0 {
 		return dst
 	}
-	dst = append(dst, `,"native":{`...)
-	for i, m := range kept {
-		if i > 0 {
-			dst = append(dst, ',')
+	first := true
+	for m := range rawjson.Members(payload) {
+		if m.IsAny(reserved) {
+			dst = appendMember(append(dst, opening(first)...), m)
+			first = false
 		}
-		dst = appendMember(dst, m)
 	}
-	return append(dst, '}')
+	return closing(dst, true)
+}
+
+func isKind(m rawjson.Member, kind []byte) bool {
+	return kind != nil && m.Is("sessionUpdate") && bytes.Equal(m.Value, kind)
+}
+
+// opening is what comes before a member of native.
+func opening(first bool) string {
+	if first {
+		return `,"native":{`
+	}
+	return ","
+}
+
+func closing(dst []byte, opened bool) []byte {
+	if opened {
+		return append(dst, '}')
+	}
+	return dst
 }
 
 func appendMember(dst []byte, m rawjson.Member) []byte {

@@ -11,7 +11,6 @@ import (
 
 	"agentos/protocol"
 	"agentos/protocol/public"
-	"agentos/protocol/rawjson"
 )
 
 type member struct{ Key, Value string }
@@ -137,31 +136,6 @@ func TestAppend_KeepsWhatIsThere(t *testing.T) {
 	if got := public.AppendEvent(nil, "s", protocol.Event{}); !json.Valid(got) {
 		t.Errorf("event without a payload = %s", got)
 	}
-}
-
-func FuzzAppendEvent(f *testing.F) {
-	for _, g := range goldens {
-		f.Add(g.got())
-	}
-	f.Add([]byte(`{"sessionUpdate":"a","sessionUpdate":"b","sessionUpdate":1}`))
-	f.Fuzz(func(t *testing.T, payload []byte) {
-		if rawjson.Check(payload) != nil {
-			return
-		}
-		for _, kind := range []protocol.EventKind{protocol.KindUpdate, protocol.KindPermissionRequest, protocol.KindPermissionResponse} {
-			got := public.AppendEvent(nil, "s", protocol.Event{Kind: kind, Payload: payload})
-			if !json.Valid(got) || !rawjson.OneLine(got) {
-				t.Fatalf("%q gives %q", payload, got)
-			}
-		}
-		if got := public.AppendDelta(nil, "s", protocol.Delta{Payload: payload}); !json.Valid(got) || !rawjson.OneLine(got) {
-			t.Fatalf("%q gives %q", payload, got)
-		}
-		again := public.ErrorObject(public.ParseErrorObject(payload))
-		if !json.Valid(again) || !rawjson.OneLine(again) {
-			t.Fatalf("%q gives %q", payload, again)
-		}
-	})
 }
 
 func BenchmarkAppendEvent(b *testing.B) {

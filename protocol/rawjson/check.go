@@ -1,7 +1,6 @@
 package rawjson
 
 import (
-	"bytes"
 	"fmt"
 
 	"agentos/protocol"
@@ -159,10 +158,12 @@ func (c *checker) next() (more bool, err error) {
 }
 
 func (c *checker) literal(word string) error {
-	if !bytes.HasPrefix(c.b[c.i:], []byte(word)) {
-		return c.want(word)
+	for i := range len(word) {
+		if c.peek() != word[i] {
+			return c.want(word)
+		}
+		c.i++
 	}
-	c.i += len(word)
 	return nil
 }
 

@@ -31,12 +31,21 @@ func (c *checker) escape() error {
 		return nil
 	case 'u':
 		if _, ok := hex4(c.b, c.i+1); !ok {
-			return c.want("u and four hexadecimal digits")
+			return c.badHex()
 		}
 		c.i += 5
 		return nil
 	}
 	return c.want("an escape")
+}
+
+// badHex goes to the first digit that is none, of the four after a u.
+func (c *checker) badHex() error {
+	for c.i++; ; c.i++ {
+		if b := c.peek() | 0x20; (b < 'a' || 'f' < b) && (c.peek() < '0' || '9' < c.peek()) {
+			return c.want("four hexadecimal digits")
+		}
+	}
 }
 
 const (

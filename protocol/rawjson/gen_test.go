@@ -1,9 +1,6 @@
 package rawjson_test
 
 import (
-	"bytes"
-	"encoding/json"
-	"fmt"
 	"strings"
 
 	"pgregory.net/rapid"
@@ -95,83 +92,3 @@ func mutated() *rapid.Generator[[]byte] {
 		return b
 	})
 }
-
-// entry is a member or, without a key, an element, as the twin sees it.
-type entry struct{ Key, Value string }
-
-// twin takes a container apart with encoding/json.
-func twin(b []byte) ([]entry, error) {
-	dec := json.NewDecoder(bytes.NewReader(b))
-	dec.UseNumber()
-	open, err := dec.Token()
-	if err != nil {
-		return nil, err
-	}
-	delim, ok := open.(json.Delim)
-	if !ok {
-		return nil, nil
-	}
-	var out []entry
-	for dec.More() {
-		var e entry
-		if delim == '{' {
-			key, err := dec.Token()
-			if err != nil {
-				return nil, err
-			}
-			e.Key = key.(string)
-		}
-		var raw json.RawMessage
-		if err := dec.Decode(&raw); err != nil {
-			return nil, err
-		}
-		e.Value = string(raw)
-		out = append(out, e)
-	}
-	return out, nil
-}
-
-// twinCanonical writes the canonical form by way of decoded tokens.
-func twinCanonical(b []byte) string {
-	var walk func(raw []byte) string
-	walk = func(raw []byte) string {
-		raw = bytes.TrimSpace(raw)
-		entries, err := twin(raw)
-		if err != nil {
-			panic(fmt.Sprintf("twin of %q: %v", raw, err))
-		}
-		var parts []string
-		switch raw[0] {
-		case '{':
-			for _, e := range entries {
-				parts = append(parts, twinString(e.Key)+":"+walk([]byte(e.Value)))
-			}
-			return "{" + strings.Join(parts, ",") + "}"
-		case '[':
-			for _, e := range entries {
-				parts = append(parts, walk([]byte(e.Value)))
-			}
-			return "[" + strings.Join(parts, ",") + "]"
-		case '"':
-			var s string
-			if err := json.Unmarshal(raw, &s); err != nil {
-				panic(err)
-			}
-			return twinString(s)
-		}
-		return string(raw)
-	}
-	return walk(b)
-}
-
-var twinEscapes = func() *strings.Replacer {
-	pairs := []string{`"`, `\"`, `\`, `\\`, "\b", `\b`, "\f", `\f`, "\n", `\n`, "\r", `\r`, "\t", `\t`}
-	for c := range 0x20 {
-		if !strings.ContainsRune("\b\f\n\r\t", rune(c)) {
-			pairs = append(pairs, string(rune(c)), fmt.Sprintf(`\u%04x`, c))
-		}
-	}
-	return strings.NewReplacer(pairs...)
-}()
-
-func twinString(s string) string { return `"` + twinEscapes.Replace(s) + `"` }

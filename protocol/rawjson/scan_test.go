@@ -9,16 +9,14 @@ import (
 	"pgregory.net/rapid"
 
 	"agentos/protocol/rawjson"
+	"agentos/protocol/testdata/twin"
 )
 
 func TestMembers_AgreesWithEncodingJSON(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		b := []byte(" " + jsonText(4).Draw(t, "text") + "\n")
-		want, err := twin(b)
-		if err != nil {
-			t.Fatalf("twin(%q): %v", b, err)
-		}
-		var got []entry
+		want := twin.Entries(b)
+		var got []twin.Entry
 		for m := range rawjson.Members(b) {
 			if string(b[m.KeyAt:m.KeyAt+len(m.Key)]) != string(m.Key) || string(b[m.ValueAt:m.ValueAt+len(m.Value)]) != string(m.Value) {
 				t.Fatalf("offsets of %+v are wrong in %q", m, b)
@@ -29,10 +27,13 @@ func TestMembers_AgreesWithEncodingJSON(t *testing.T) {
 			if !m.IsAny([]string{"x", m.Name()}) || m.IsAny([]string{"x", m.Name() + "x"}) && m.Name() != "x" {
 				t.Fatalf("IsAny of %q is wrong for %q", m.Name(), m.Key)
 			}
-			got = append(got, entry{m.Name(), string(m.Value)})
+			got = append(got, twin.Entry{Key: m.Name(), Spelled: string(m.Key), Value: string(m.Value), At: m.ValueAt})
 		}
 		for e := range rawjson.Elements(b) {
-			got = append(got, entry{"", string(e)})
+			if len(got) == len(want) {
+				t.Fatalf("%q has more elements than %d", b, len(want))
+			}
+			got = append(got, twin.Entry{Value: string(e), At: want[len(got)].At})
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Fatalf("%q: -want +got\n%s", b, diff)

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"agentos/protocol/rawjson"
+	"agentos/protocol/testdata/twin"
 )
 
 func TestString_AgreesWithEncodingJSON(t *testing.T) {
@@ -54,7 +55,7 @@ func TestAppendString_RoundTrip(t *testing.T) {
 		s := rapid.OneOf(rapid.String(), rapid.Map(rapid.SliceOf(rapid.Byte()), func(b []byte) string { return string(b) })).Draw(t, "s")
 		raw := rawjson.AppendString([]byte("x"), s)[1:]
 		fixed, _ := rawjson.Repair([]byte(s))
-		if got := twinString(string(fixed)); string(raw) != got {
+		if got := twin.Canonical(raw); string(raw) != got {
 			t.Fatalf("AppendString(%q) = %s; want %s", s, raw, got)
 		}
 		var back string
@@ -94,7 +95,7 @@ func TestAppendCanonical_S6_8_AgreesWithTwin(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		raw := []byte(jsonText(4).Draw(t, "raw"))
 		got := rawjson.AppendCanonical([]byte("x"), raw)[1:]
-		if want := twinCanonical(raw); string(got) != want {
+		if want := twin.Canonical(raw); string(got) != want {
 			t.Fatalf("AppendCanonical(%q) = %s; want %s", raw, got, want)
 		}
 		if again := rawjson.AppendCanonical(nil, got); !bytes.Equal(again, got) {
