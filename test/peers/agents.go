@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 )
 
@@ -18,44 +19,9 @@ type Agent struct {
 	Name    string // as in agents.txt
 	Package string // on npm
 	Version string
-	Entry   string // absolute path of the script that node runs
+	Entry   string // absolute path of the script that node runs; of an own one its name until Launch
 	Bin     string // absolute path of the folder with the commands the package installs
 	Node    string // absolute path of node
-}
-
-// setup is what one agent needs beyond the base environment.
-type setup struct {
-	env   []string          // NAME=VALUE
-	files map[string]string // path under the home: text
-}
-
-// setups holds, for each agent of agents.txt, what makes it use the mock at url
-// and ask nobody to sign in.
-var setups = map[string]func(home, url string) setup{
-	"codex": func(home, url string) setup {
-		return setup{
-			env: []string{"CODEX_HOME=" + filepath.Join(home, ".codex"), "OPENAI_API_KEY=dummy"},
-			// Its own sandbox needs privileges that test machines lack: a command
-			// run in it fails, hence full access. Retries would hide an LLM error.
-			files: map[string]string{".codex/config.toml": fmt.Sprintf(`model = "mock"
-model_provider = "mock"
-approval_policy = "on-request"
-sandbox_mode = "danger-full-access"
-check_for_update_on_startup = false
-
-[model_providers.mock]
-name = "mock"
-base_url = "%s/v1"
-wire_api = "responses"
-env_key = "OPENAI_API_KEY"
-request_max_retries = 0
-stream_max_retries = 0
-
-[analytics]
-enabled = false
-`, url)},
-		}
-	},
 }
 
 // Find returns the installed agent of that name, or ends the test: skipped, or
@@ -90,11 +56,27 @@ func find(dir, name string) (Agent, error) {
 		return Agent{}, err
 	}
 	modules := filepath.Join(dir, agent.Name+"-"+agent.Version, "node_modules")
-	agent.Bin, agent.Entry = filepath.Join(modules, ".bin"), filepath.Join(modules, agent.Package, agent.Entry)
-	if _, err := os.Stat(agent.Entry); err != nil {
+	agent.Bin = filepath.Join(modules, ".bin")
+	there := filepath.Join(modules, agent.Package)
+	if !agent.own() {
+		agent.Entry = filepath.Join(there, agent.Entry)
+		there = agent.Entry
+	}
+	if _, err := os.Stat(there); err != nil {
 		return Agent{}, fmt.Errorf("%s %s is not installed (test/peers/install %s installs it): %w", agent.Name, agent.Version, agent.Name, err)
 	}
 	return agent, nil
+}
+
+// Names returns the names of agents.txt, in its order.
+func Names() []string {
+	var names []string
+	for line := range strings.Lines(agentsTable) {
+		if fields := strings.Fields(line); len(fields) > 0 && !strings.HasPrefix(line, "#") {
+			names = append(names, fields[0])
+		}
+	}
+	return names
 }
 
 // lookUp reads the line of an agent in the table. Entry is still relative to
@@ -106,7 +88,7 @@ func lookUp(table, name string) (Agent, error) {
 		if len(fields) == 0 || strings.HasPrefix(line, "#") {
 			continue
 		}
-		if len(fields) != 3 {
+		if len(fields) < 3 {
 			return Agent{}, fmt.Errorf("read agents.txt: %q has %d fields, want name, package@version, entry", strings.TrimSpace(line), len(fields))
 		}
 		names = append(names, fields[0])
@@ -122,6 +104,9 @@ func lookUp(table, name string) (Agent, error) {
 	return Agent{}, fmt.Errorf("find agent %q: agents.txt has %s", name, strings.Join(names, ", "))
 }
 
+// own tells whether the entry is a file of this folder and not of the package.
+func (a Agent) own() bool { return strings.HasPrefix(a.Entry, "./") }
+
 func findNode() (string, error) {
 	node, err := exec.LookPath("node")
 	if err != nil {
@@ -130,11 +115,16 @@ func findNode() (string, error) {
 	return filepath.Abs(node)
 }
 
+// skipped counts the tests that missing has ended, for Main to say.
+var skipped atomic.Int64
+
 // missing ends a test for want of something that is not of this project.
 func missing(tb testing.TB, err error) {
 	tb.Helper()
 	if os.Getenv("AGENTOS_PEERS") == "1" {
 		tb.Fatalf("AGENTOS_PEERS=1, so this must be there: %v", err)
+		return // a tb of the tests of this package comes here
 	}
+	skipped.Add(1)
 	tb.Skipf("SKIPPED: %v", err)
 }

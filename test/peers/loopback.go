@@ -22,7 +22,9 @@ const insideVar = "AGENTOS_PEERS_LOOPBACK"
 // so on stderr and runs them as they are; agents may then look up hosts when
 // they start, and nothing depends on the answer.
 //
-// It is called from TestMain and does not return.
+// At the end it says how many tests were skipped for want of something, and fails
+// if a process that the tests started is still there: in the namespace there is
+// no other. It is called from TestMain and does not return.
 func Main(m *testing.M) {
 	if os.Getenv(insideVar) == "" {
 		argv, err := Loopback(os.Args)
@@ -31,7 +33,15 @@ func Main(m *testing.M) {
 		}
 		fmt.Fprintf(os.Stderr, "peers: running with the machine's network: %v\n", err)
 	}
-	os.Exit(m.Run())
+	code := m.Run()
+	if n := skipped.Load(); n > 0 {
+		fmt.Fprintf(os.Stderr, "SKIPPED peers: %d tests; test/peers/install installs what they need\n", n)
+	}
+	if left := awaitAlone(leftGrace); len(left) > 0 {
+		fmt.Fprintf(os.Stderr, "the tests left processes behind:\n%s\n", strings.Join(left, "\n"))
+		code = max(code, 1)
+	}
+	os.Exit(code)
 }
 
 // Isolated reports whether this process runs in a namespace made by Main.
