@@ -42,6 +42,8 @@ type lane struct {
 	epoch  uint64
 	next   uint64
 	broken bool // a commit of this epoch was refused: so is everything behind it
+
+	waiting []*Commit // oldest first; the lane is in turn if there are any
 }
 
 // New returns the store of the database that d describes. sources finds it and
@@ -62,8 +64,9 @@ type Actor struct {
 	writer   *kernel.Worker
 	reader   *kernel.Worker
 	lanes    map[protocol.SessionID]*lane
-	queue    []*Commit
-	arrived  atomic.Int64 // how many commits were ever queued; the writer looks at it
+	turn     []*lane      // those with commits that wait; the first is next
+	waiting  int          // commits, of all lanes
+	arrived  atomic.Int64 // how many commits ever came; the writer looks at it
 	inflight []*Commit    // the group being written; nil if none
 	sweeper  sweeper
 	drains   []Drain
@@ -130,9 +133,12 @@ func (s *Actor) ready(c actor.Context, m ready) {
 // commit queues a batch if it continues its session's lane.
 func (s *Actor) commit(c actor.Context, m *Commit) {
 	l := s.lanes[m.Batch.Session]
-	if l == nil || m.Epoch > l.epoch {
-		l = &lane{epoch: m.Epoch, next: 1}
+	if l == nil {
+		l = &lane{}
 		s.lanes[m.Batch.Session] = l
+	}
+	if m.Epoch > l.epoch {
+		l.epoch, l.next, l.broken = m.Epoch, 1, false
 	}
 	if s.fenced != nil {
 		c.Send(m.ReplyTo, Stored{m.Epoch, m.Number, s.fenced})
@@ -146,7 +152,10 @@ func (s *Actor) commit(c actor.Context, m *Commit) {
 		return
 	}
 	l.next++
-	s.queue = append(s.queue, m)
+	if l.waiting = append(l.waiting, m); len(l.waiting) == 1 {
+		s.turn = append(s.turn, l)
+	}
+	s.waiting++
 	s.arrived.Add(1)
 	s.kick(c)
 }
@@ -157,25 +166,35 @@ func (s *Actor) kick(c actor.Context) {
 	if s.inflight != nil || s.sweeper.writing {
 		return
 	}
-	if len(s.queue) == 0 {
+	if s.waiting == 0 {
 		for _, d := range s.drains {
 			d.Resolve(kernel.Done{})
 		}
 		s.drains = nil
 		return
 	}
-	n := 0
-	for size := 0; n < len(s.queue) && n < groupBatches && (n == 0 || size < groupBytes); n++ {
-		size += s.queue[n].Batch.Bytes()
-	}
-	group := slices.Clone(s.queue[:n])
+	group := s.take()
 	s.inflight = group
-	left := copy(s.queue, s.queue[n:])
-	clear(s.queue[left:])
-	s.queue = s.queue[:left]
 	self, root := c.Self(), c.ActorSystem().Root
-	seen := s.arrived.Load() - int64(left) // all that came up to this group
+	seen := s.arrived.Load() - int64(s.waiting) // all that came up to this group
 	s.writer.Submit(func() { s.run(root, self, group, seen) })
+}
+
+// take forms the next group. Sessions have their turns: one that has a thousand
+// commits waiting holds up no other for longer than a group (CC-05).
+func (s *Actor) take() []*Commit {
+	group := make([]*Commit, 0, min(s.waiting, groupBatches))
+	for size := 0; s.waiting > 0 && len(group) < groupBatches && (len(group) == 0 || size < groupBytes); s.waiting-- {
+		l := s.turn[0]
+		s.turn[0], s.turn = nil, s.turn[1:]
+		m := l.waiting[0]
+		l.waiting[0], l.waiting = nil, l.waiting[1:]
+		if len(l.waiting) > 0 {
+			s.turn = append(s.turn, l)
+		}
+		group, size = append(group, m), size+m.Batch.Bytes()
+	}
+	return group
 }
 
 // writeGroup runs on the writer goroutine.
@@ -249,32 +268,42 @@ func (s *Actor) tellAll(c actor.Context, group []*Commit, m written) {
 // it back would be theft.
 func (s *Actor) fence(c actor.Context, err *protocol.Error) {
 	s.fenced = err
-	for _, m := range s.queue {
-		c.Send(m.ReplyTo, Stored{m.Epoch, m.Number, err})
+	for _, l := range s.turn {
+		for _, m := range l.waiting {
+			c.Send(m.ReplyTo, Stored{m.Epoch, m.Number, err})
+		}
+		l.waiting = nil
 	}
-	s.queue = nil
+	s.turn, s.waiting = nil, 0
 	c.Send(c.Parent(), Opened{Store: c.Self(), Err: err})
 	s.kick(c) // answers drains
 }
 
 // writing reports whether commits of a session wait or are being written.
 func (s *Actor) writing(id protocol.SessionID) bool {
-	of := func(m *Commit) bool { return m.Batch.Session == id }
-	return slices.ContainsFunc(s.inflight, of) || slices.ContainsFunc(s.queue, of)
+	l := s.lanes[id]
+	return l != nil && len(l.waiting) > 0 ||
+		slices.ContainsFunc(s.inflight, func(m *Commit) bool { return m.Batch.Session == id })
 }
 
-// takeBroken takes the commits that stand behind a refused one out of the queue.
+// takeBroken takes the commits that stand behind a refused one out of their lanes.
 func (s *Actor) takeBroken() (behind []*Commit) {
-	keep := s.queue[:0]
-	for _, m := range s.queue {
-		if l := s.lanes[m.Batch.Session]; l.broken && l.epoch == m.Epoch {
-			behind = append(behind, m)
-			continue
+	s.turn = slices.DeleteFunc(s.turn, func(l *lane) bool {
+		if !l.broken {
+			return false
 		}
-		keep = append(keep, m)
-	}
-	clear(s.queue[len(keep):])
-	s.queue = keep
+		kept := l.waiting[:0:0]
+		for _, m := range l.waiting {
+			if m.Epoch == l.epoch {
+				behind = append(behind, m)
+			} else {
+				kept = append(kept, m)
+			}
+		}
+		s.waiting -= len(l.waiting) - len(kept)
+		l.waiting = kept
+		return len(kept) == 0
+	})
 	return behind
 }
 

@@ -97,7 +97,7 @@ func (s *Actor) plannedSlice(c actor.Context, m planned) {
 
 // slice hands the planned slice to the writer if nothing else waits for it.
 func (s *Actor) slice(c actor.Context) {
-	if s.sweeper.plan == nil || s.inflight != nil || len(s.queue) > 0 {
+	if s.sweeper.plan == nil || s.inflight != nil || s.waiting > 0 {
 		return // written asks again
 	}
 	wave := s.sweeper.plan
