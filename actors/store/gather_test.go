@@ -110,3 +110,35 @@ func TestStore_Rule2_AMixedGroupIsToldBeforeTheNext(t *testing.T) {
 	release()
 	r.expect(want...)
 }
+
+// A session with thousands of commits waiting holds up no other: they take turns,
+// so that another's commit is in the next group (CC-05).
+func TestCC05_SessionsTakeTurns(t *testing.T) {
+	r := newRig(t)
+	release := r.hold()
+	loud := newLine("loud")
+	const flood = 6 * groupBatches
+	for n := range uint64(flood) {
+		r.commit(1, n+1, loud.next())
+	}
+	for i := range uint64(3) {
+		r.commit(i+2, 1, newLine(protocol.SessionID(fmt.Sprint("quiet", i))).next())
+	}
+	release()
+	quiet := 0
+	for heard := 1; heard <= flood+3; heard++ {
+		m, ok := r.hear().(Stored)
+		if !ok || m.Err != nil {
+			t.Fatalf("heard %+v", m)
+		}
+		if m.Epoch == 1 {
+			continue
+		}
+		if quiet++; heard > groupBatches+3 { // the first group of all was on its way
+			t.Errorf("a quiet session's commit was stored as number %d; want it in the next group", heard)
+		}
+	}
+	if quiet != 3 {
+		t.Errorf("%d quiet commits were stored", quiet)
+	}
+}
