@@ -40,7 +40,7 @@ func (v *vmActor) deleted(m toSession) {
 	case cancelRequest:
 		r.Resolve(kernel.Done{})
 		return
-	case openRequest:
+	case openRequest, watchRequest: // a watcher may be somebody who opens it next
 		v.sweeping[m.session] = append(v.sweeping[m.session], m)
 		return
 	case promptRequest:

@@ -20,6 +20,9 @@ type promptFlags struct {
 	env     []string
 	policy  string
 	key     string
+	queue   bool
+	noWait  bool
+	now     bool
 	space   string
 	json    bool
 	quiet   bool
@@ -66,6 +69,9 @@ func (a *app) promptCommand() *cobra.Command {
 	flags.StringArrayVar(&f.env, "env", nil, "`NAME[=VALUE]`: a variable for the agent, NAME alone passes yours on; repeatable")
 	flags.StringVar(&f.policy, "policy", string(protocol.PolicyAsk), "what to do when the agent asks for permission: `ask|allow_all|reject_all`")
 	flags.StringVar(&f.key, "key", "", "`KEY` of this prompt: sent again with the same TEXT it is not run again, and gives the same result")
+	flags.BoolVar(&f.queue, "queue", false, "if the session is busy, wait for its turn in the queue instead of failing")
+	flags.BoolVar(&f.noWait, "no-wait", false, "with --queue: say where in the queue it is, and do not show its turn")
+	flags.BoolVar(&f.now, "now", false, "pass the prompts that wait in the queue, if none is running")
 	flags.StringVar(&f.space, "workspace", "", "`DIR` that stands in for /home/agentos, where AgentOS databases have their sessions (default: beside the database)")
 	jsonFlag(cmd, &f.json, "one event a line, then {\"result\":...} or {\"error\":...}")
 	flags.BoolVar(&f.quiet, "quiet", false, "print the text of the final message and nothing else")
@@ -101,6 +107,14 @@ func (a *app) prompt(cmd *cobra.Command, f promptFlags, args []string) error {
 	if f.json && f.quiet {
 		return usage("--json and --quiet exclude each other")
 	}
+	switch {
+	case f.noWait && !f.queue:
+		return usage("--no-wait goes with --queue")
+	case f.noWait && f.quiet:
+		return usage("--no-wait and --quiet exclude each other")
+	case f.now && f.queue:
+		return usage("--now and --queue exclude each other")
+	}
 	if f.key == "" && cmd.Flags().Changed("key") {
 		return usage("--key needs a key of 1 to 256 bytes")
 	}
@@ -122,5 +136,5 @@ func (a *app) prompt(cmd *cobra.Command, f promptFlags, args []string) error {
 	signals := listen()
 	defer signals.stop()
 	t := &turn{app: a, flags: f, place: p, signals: signals, first: p.new()}
-	return t.run(actors.Prompt{Session: open.Session, Content: content, Key: f.key, Open: open, IfAsked: sessions.EndTurn})
+	return t.run(actors.Prompt{Session: open.Session, Content: content, Key: f.key, Queue: f.queue, Now: f.now, Open: open, IfAsked: sessions.EndTurn})
 }

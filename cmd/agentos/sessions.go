@@ -21,10 +21,10 @@ func (a *app) sessionsCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:     "sessions",
-		Short:   "List the sessions of the VM",
+		Short:   "List, show, unload and delete sessions",
 		Long:    "List the sessions of the VM, the one with the newest activity first. It starts no agent.",
 		Example: "  agentos sessions\n  agentos sessions --vm work --limit 1000 --json | jq -r .sessionId",
-		Args:    cobra.NoArgs,
+		Args:    noSuchCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if limit < 1 {
 				return usage("--limit is at least 1, not %d", limit)
@@ -37,6 +37,7 @@ func (a *app) sessionsCommand() *cobra.Command {
 	cmd.Flags().SortFlags = false
 	cmd.Flags().Int64Var(&limit, "limit", protocol.DefaultSessionPage, "`N` sessions at most")
 	jsonFlag(cmd, &asJSON, "one session a line")
+	cmd.AddCommand(a.sessionShowCommand(), a.sessionUnloadCommand(), a.sessionDeleteCommand())
 	return cmd
 }
 

@@ -12,6 +12,7 @@ import (
 	"agentos/cmd/agentos/transcript"
 	"agentos/persistence/core"
 	"agentos/protocol"
+	"agentos/protocol/public"
 	"agentos/sessions"
 )
 
@@ -56,6 +57,9 @@ func (t *turn) run(p actors.Prompt) error {
 	t.vm = r.vm
 	t.out = bufio.NewWriterSize(t.app.out, 64<<10) // whose Flush never fails
 	t.show = t.newView()
+	if t.flags.noWait {
+		return t.close(r, t.enqueue(r, p))
+	}
 	if t.asker = newAsker(t); t.asker != nil {
 		p.IfAsked = sessions.WaitForAnswer
 	}
@@ -72,6 +76,7 @@ func (t *turn) run(p actors.Prompt) error {
 	if t.blind != nil {
 		t.note("the rest of the turn could not be shown (" + t.blind.Error() + "); agentos history has it")
 	}
+	t.linger(r)
 	err = t.close(r, err)
 	if note := r.skipped.String(); note != "" { // the counts are complete when the agent has ended
 		t.note(note)
@@ -80,6 +85,47 @@ func (t *turn) run(p actors.Prompt) error {
 		return interrupted{err}
 	}
 	return err
+}
+
+// enqueue queues the prompt and says where it is. Its turn, like those before it,
+// runs in this process.
+func (t *turn) enqueue(r *openedVM, p actors.Prompt) error {
+	ctx, cancel := t.signals.context(context.Background())
+	defer cancel()
+	queued, answer, err := t.vm.Enqueue(ctx, p)
+	if err != nil {
+		return err
+	}
+	if queued == nil { // its key has had a turn
+		t.show.answer(answer)
+		t.out.Flush()
+		t.summary(answer)
+		return nil
+	}
+	if t.flags.json {
+		t.out.Write(append(public.AppendQueued(nil, *queued), '\n'))
+	} else {
+		fmt.Fprintf(t.out, "%s\n", queued.ID)
+		t.note(fmt.Sprintf("queued in session %s, position %d", p.Session, queued.Position))
+	}
+	t.out.Flush()
+	t.linger(r)
+	return nil
+}
+
+// linger waits for turns of the queue that this process runs: nobody else would
+// until the next prompt. The person can end that.
+func (t *turn) linger(r *openedVM) {
+	n := r.holds.running()
+	if n == 0 || t.stopped {
+		return
+	}
+	t.note("running what is queued; Ctrl-C stops that, and leaves the rest in the queue")
+	ctx, cancel := t.signals.context(context.Background())
+	defer cancel()
+	if r.holds.wait(ctx) != nil {
+		t.stopped = true
+	}
 }
 
 // open opens the VM, unless the person interrupts that.

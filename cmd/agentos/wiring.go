@@ -25,11 +25,12 @@ type openedVM struct {
 	vm      *actors.VM
 	node    *actors.Node
 	skipped skipped
+	holds   *holds
 }
 
 // openVM opens the VM at p for a command. ctx bounds the opening.
 func (a *app) openVM(ctx context.Context, command string, p place, create bool) (*openedVM, error) {
-	r := &openedVM{skipped: skipped{counts: map[jsonrpc.DiagnosticKind]int64{}}}
+	r := &openedVM{skipped: skipped{counts: map[jsonrpc.DiagnosticKind]int64{}}, holds: newHolds()}
 	log, err := a.logger()
 	if err != nil {
 		return nil, err
@@ -42,6 +43,7 @@ func (a *app) openVM(ctx context.Context, command string, p place, create bool) 
 		Sources:    sources(command, create, log),
 		Adapters:   actors.Processes(guard, adapterEnv(p), protocol.DefaultLimits().ReadLineBytes),
 		Log:        log,
+		Host:       r.holds,
 		Diagnostic: r.skipped.add,
 		Workspace:  func(string) string { return p.workspace() },
 		Notice:     func(_ protocol.SessionID, text string) { a.note(text) },

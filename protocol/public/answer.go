@@ -25,6 +25,16 @@ func AppendAnswer(dst []byte, a protocol.Answer) []byte {
 	return append(dst, "}}"...)
 }
 
+// AppendQueued appends {"queued":{...}}, the last word of a prompt that does not
+// wait for its turn (S6.9). position is 0 for one whose turn has begun.
+func AppendQueued(dst []byte, q protocol.Queued) []byte {
+	dst = rawjson.AppendString(append(dst, `{"queued":{"queueId":`...), string(q.ID))
+	dst = strconv.AppendInt(append(dst, `,"position":`...), q.Position, 10)
+	dst = appendOptional(append(dst, `,"key":`...), q.Key)
+	dst = appendText(dst, "createdAt", q.CreatedAt.String())
+	return append(dst, "}}"...)
+}
+
 func appendMessage(dst []byte, m *protocol.Message) []byte {
 	if m == nil {
 		return append(dst, "null"...)
