@@ -56,6 +56,12 @@ type Prompt struct {
 	IfAsked sessions.IfAsked
 }
 
+// Setting and ConfigInfo are the words of Config and Configure.
+type (
+	Setting    = protocol.Setting
+	ConfigInfo = protocol.ConfigInfo
+)
+
 // Name returns the name that the VM was opened under.
 func (v *VM) Name() string { return v.name }
 
@@ -163,6 +169,25 @@ func (v *VM) queue(ctx context.Context, id protocol.SessionID, input func(sessio
 	return err
 }
 
+// Config returns how the agent is set in a session, as it said last: its config
+// options, its modes, and their revision. It starts no adapter.
+func (v *VM) Config(ctx context.Context, id protocol.SessionID) (ConfigInfo, error) {
+	return query(ctx, v, func(ctx context.Context, q persistence.Querier) (ConfigInfo, error) {
+		snap, err := loadSession(ctx, q, id)
+		return sessions.ConfigOf(snap.Record), err
+	})
+}
+
+// Configure sets one thing about how the agent works in a session, in the middle of
+// a turn too, and returns how all of it is set when that is stored; an agent that is
+// not there is brought up for it (S3). What the agent does not have, or does not
+// take, is invalid_config_value, unsupported_by_agent if it has nothing of the kind.
+// The setting outlives the agent's process: a restored one is given it again (S10.4).
+func (v *VM) Configure(ctx context.Context, id protocol.SessionID, s Setting) (ConfigInfo, error) {
+	m := configureRequest{configure: sessions.Configure{Setting: s}, Promise: kernel.NewPromise[protocol.ConfigInfo]()}
+	return ask(ctx, v, id, m, m.Promise)
+}
+
 // Cancel asks the turn of prompt to end, or the current one if prompt is "". A
 // turn that has ended already is no error.
 func (v *VM) Cancel(ctx context.Context, id protocol.SessionID, prompt protocol.PromptID) error {
@@ -225,12 +250,17 @@ func (v *VM) History(ctx context.Context, id protocol.SessionID, r core.PageRequ
 // Session describes one session.
 func (v *VM) Session(ctx context.Context, id protocol.SessionID) (protocol.SessionInfo, error) {
 	return query(ctx, v, func(ctx context.Context, q persistence.Querier) (protocol.SessionInfo, error) {
-		snap, found, err := core.Load(ctx, q, id)
-		if err == nil && !found {
-			err = protocol.Errorf(protocol.CodeSessionNotFound, "no session %q; agentos sessions lists those there are", id)
-		}
+		snap, err := loadSession(ctx, q, id)
 		return snap.Info(), err
 	})
+}
+
+func loadSession(ctx context.Context, q persistence.Querier, id protocol.SessionID) (protocol.Snapshot, error) {
+	snap, found, err := core.Load(ctx, q, id)
+	if err == nil && !found {
+		err = protocol.Errorf(protocol.CodeSessionNotFound, "no session %q; agentos sessions lists those there are", id)
+	}
+	return snap, err
 }
 
 // Sessions lists sessions by activity, newest first, with the cursor of the next

@@ -28,6 +28,10 @@ type (
 		permit sessions.Permit
 		kernel.Promise[protocol.PermissionAnswer]
 	}
+	configureRequest struct {
+		configure sessions.Configure
+		kernel.Promise[protocol.ConfigInfo]
+	}
 	cancelRequest struct {
 		cancel sessions.Cancel
 		kernel.Promise[kernel.Done]

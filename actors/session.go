@@ -42,9 +42,9 @@ type sessionActor struct {
 	healing uint64                 // number of the commit that settles; 0 if none
 
 	routes map[sessions.Route]*actor.PID
-	kept   *keptRoute                 // over a reload
-	next   *sessions.StartRoute       // waits for the route before it to be gone
-	held   map[protocol.PromptID]bool // what keeps the VM awake
+	kept   *keptRoute           // over a reload
+	next   *sessions.StartRoute // waits for the route before it to be gone
+	held   map[string]bool      // what keeps the VM awake
 
 	timer *time.Timer
 	gen   int
@@ -63,7 +63,7 @@ func (a *sessionActor) Receive(c actor.Context) {
 	case *actor.Started:
 		a.waiters = map[sessions.Token]func(sessions.Reply){}
 		a.routes = map[sessions.Route]*actor.PID{}
-		a.held = map[protocol.PromptID]bool{}
+		a.held = map[string]bool{}
 		a.reload(c)
 	case store.Loaded:
 		a.loaded(c, m)
@@ -127,6 +127,15 @@ func (a *sessionActor) step(m any) (g route.Grant) {
 			m.Resolve(*r.Permission)
 		})
 		a.input(m.permit, m.permit.Token)
+	case configureRequest:
+		m.configure.At, m.configure.ID, m.configure.Token = now, a.env.IDs(), a.wait(func(r sessions.Reply) {
+			if r.Err != nil {
+				m.Refuse(r.Err)
+				return
+			}
+			m.Resolve(*r.Config)
+		})
+		a.input(m.configure, m.configure.Token)
 	case cancelRequest:
 		m.cancel.At, m.cancel.Token = now, a.wait(settle(m.Promise))
 		a.input(m.cancel, m.cancel.Token)
@@ -178,6 +187,9 @@ func (a *sessionActor) routeMessage(m any, now protocol.TimeMS) (g route.Grant) 
 		a.input(m.Input, 0)
 		g = m.Grant
 	case route.Answered:
+		m.Input.At = now
+		a.input(m.Input, 0)
+	case route.Configured:
 		m.Input.At = now
 		a.input(m.Input, 0)
 	case routeGone:

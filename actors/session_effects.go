@@ -8,7 +8,6 @@ import (
 	"agentos/actors/feed"
 	"agentos/actors/kernel"
 	"agentos/actors/route"
-	"agentos/protocol"
 	"agentos/sessions"
 )
 
@@ -35,6 +34,8 @@ func (a *sessionActor) carry(c actor.Context, e sessions.Effect) {
 		if a.machine.Dispatch(e.Prompt) {
 			a.tell(c, e.Route, route.Dispatch{Dispatch: e})
 		}
+	case sessions.SetConfig:
+		a.tell(c, e.Route, route.Configure{SetConfig: e})
 	case sessions.SendCancel:
 		a.tell(c, e.Route, route.Cancel{SendCancel: e})
 	case sessions.AnswerCall:
@@ -42,10 +43,10 @@ func (a *sessionActor) carry(c actor.Context, e sessions.Effect) {
 	case sessions.Deleted:
 		a.handOver(c)
 	case sessions.Hold:
-		a.held[e.Prompt] = true
-		a.env.host.Hold(a.vm, string(e.Prompt))
+		a.held[e.For] = true
+		a.env.host.Hold(a.vm, e.For)
 	case sessions.Release:
-		a.release(e.Prompt)
+		a.release(e.For)
 	case sessions.Note:
 		a.log().Info(e.Text)
 	default:
@@ -55,10 +56,10 @@ func (a *sessionActor) carry(c actor.Context, e sessions.Effect) {
 
 // release ends a hold, once. The holds of turns that a refused commit took along
 // have no Release of their own.
-func (a *sessionActor) release(id protocol.PromptID) {
+func (a *sessionActor) release(id string) {
 	if a.held[id] {
 		delete(a.held, id)
-		a.env.host.Release(a.vm, string(id))
+		a.env.host.Release(a.vm, id)
 	}
 }
 

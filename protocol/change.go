@@ -114,6 +114,8 @@ func (b Batch) Bytes() int {
 			n += len(c.Queued.Content)
 		case QueueEdited:
 			n += len(c.Content)
+		case ProfileChanged:
+			n += len(c.ConfigOptions) + len(c.Metadata)
 		case PermissionOpened:
 			n += len(c.Permission.Request)
 		case PermissionClosed:

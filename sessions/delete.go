@@ -12,6 +12,7 @@ func (s *Session) stepDelete(in Delete) {
 	}
 	s.interrupt("the session was deleted in the turn", protocol.ReasonSessionDeleted, in.At)
 	s.closeRun(in.At)
+	s.endSettings(s.noSession())
 	s.stopRoute()
 	for _, q := range s.queue {
 		s.turnAway(q.ID)

@@ -68,6 +68,14 @@ type (
 		Call   Call
 		Result []byte
 	}
+	// SetConfig asks the adapter for a setting; Configured follows, unless the
+	// route goes down.
+	SetConfig struct {
+		Route   Route
+		Token   Token // of the caller, to tell the answers apart
+		ACP     protocol.ACPSessionID
+		Setting protocol.Setting
+	}
 	// FindKey asks for what is stored under an idempotency key; KeyFound follows,
 	// always.
 	FindKey struct{ Key string }
@@ -79,22 +87,24 @@ type (
 	}
 	// Reply answers a caller: with Err, or with a value that depends on the
 	// input: Answer for Prompt, or Queued if it does not wait for its turn;
-	// Permission for Permit; none otherwise.
+	// Permission for Permit; Config for Configure; none otherwise.
 	Reply struct {
 		Token      Token
 		Answer     *protocol.Answer
 		Queued     *protocol.Queued
 		Permission *protocol.PermissionAnswer
+		Config     *protocol.ConfigInfo
 		Err        *protocol.Error
 	}
 	// Deleted says that the session is gone, and what is left of it can be swept.
 	Deleted struct{}
-	// Hold keeps the VM awake, from reservation to the terminal commit (S13).
-	Hold struct{ Prompt protocol.PromptID }
-	// Release ends the Hold of the same prompt. It follows from the machine that
-	// held or from the Settle of its successor; what was held for a prompt that
-	// was never stored is the owner's to release when it starts over from Replay.
-	Release struct{ Prompt protocol.PromptID }
+	// Hold keeps the VM awake for a prompt, from reservation to the terminal commit
+	// (S13), or for a Configure, from its Step to its Reply. For is its id.
+	Hold struct{ For string }
+	// Release ends the Hold of the same id. It follows from the machine that held
+	// or from the Settle of its successor; what was held for something that was
+	// never stored is the owner's to release when it starts over from Replay.
+	Release struct{ For string }
 	// Note is a line for the log. It holds no payload.
 	Note struct{ Text string }
 )
@@ -107,6 +117,7 @@ func (StopRoute) effect()      {}
 func (Dispatch) effect()       {}
 func (SendCancel) effect()     {}
 func (AnswerCall) effect()     {}
+func (SetConfig) effect()      {}
 func (FindKey) effect()        {}
 func (FindPermission) effect() {}
 func (Deleted) effect()        {}

@@ -143,6 +143,26 @@ type (
 		Token Token
 		At    protocol.TimeMS
 	}
+	// Configure sets something about how the agent works. If no adapter is up, one
+	// is brought up for it, with nothing prompted. The Reply comes when what the
+	// agent says to it is stored. ID is the caller's to make.
+	Configure struct {
+		Token   Token
+		ID      string // names it: the VM is held under it
+		Setting protocol.Setting
+		At      protocol.TimeMS
+	}
+	// Configured answers SetConfig, whose Token and Setting it has: Options are the
+	// raw config options that the agent answered with, nil if it said none, or Err
+	// is why it did not take the setting.
+	Configured struct {
+		Route   Route
+		Token   Token
+		Setting protocol.Setting
+		Options []byte
+		Err     *protocol.Error
+		At      protocol.TimeMS
+	}
 	// Cancel asks the turn of Prompt to end; "" means the current one.
 	Cancel struct {
 		Token  Token
@@ -185,6 +205,8 @@ func (i Permit) at() protocol.TimeMS      { return i.At }
 func (i QueueEdit) at() protocol.TimeMS   { return i.At }
 func (i QueueRemove) at() protocol.TimeMS { return i.At }
 func (i QueueResume) at() protocol.TimeMS { return i.At }
+func (i Configure) at() protocol.TimeMS   { return i.At }
+func (i Configured) at() protocol.TimeMS  { return i.At }
 func (i Cancel) at() protocol.TimeMS      { return i.At }
 func (i Unload) at() protocol.TimeMS      { return i.At }
 func (i Delete) at() protocol.TimeMS      { return i.At }
@@ -199,7 +221,8 @@ type StoredKey struct {
 	Err    *protocol.Error
 }
 
-// Binding is what bringing a route up has established.
+// Binding is what bringing a route up has established. Config options and modes
+// are those after what was stored of them has been set again (S10.4).
 type Binding struct {
 	ACP           int // negotiated protocol version
 	ACPSession    protocol.ACPSessionID
@@ -207,4 +230,5 @@ type Binding struct {
 	Capabilities  []byte // raw; nil if the adapter said none
 	AgentInfo     []byte // raw; nil if the adapter said none
 	ConfigOptions []byte // raw array; nil if the adapter said none
+	Modes         []byte // raw object; nil if the adapter said none
 }

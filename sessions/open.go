@@ -48,8 +48,8 @@ func (s *Session) reopen(in Open) *protocol.Error {
 }
 
 // replaceAgent gives the session another agent. What the old one has of it, a
-// conversation under an id of its own, is kept aside; its options mean nothing
-// to the new one.
+// conversation under an id of its own, is kept aside; its options and modes
+// mean nothing to the new one.
 func (s *Session) replaceAgent(in Open) {
 	s.closeRun(in.At)
 	s.stopRoute()
@@ -57,9 +57,7 @@ func (s *Session) replaceAgent(in Open) {
 	if s.rec.ACPSession != "" {
 		s.record(protocol.AdapterBound{PreviousACP: keepAside(s.rec.PreviousACP, s.rec.ACPSession)})
 	}
-	if s.rec.ConfigOptions != nil {
-		s.recordProfile(nil, s.rec.Title)
-	}
+	s.recordConfig(nil, nil)
 }
 
 func differs(in Open, have protocol.Spec) string {

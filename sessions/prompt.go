@@ -52,7 +52,7 @@ func (s *Session) begin(in Prompt) *protocol.Error {
 func (s *Session) reserve(in Prompt, callers []uint64, queued bool) {
 	s.turn, s.prompt = turn.Reserve(in.ID, callers...), in
 	s.turn.Key, s.turn.Hash, s.turn.Queued = in.Key, in.Hash, queued
-	s.now(Hold{Prompt: in.ID})
+	s.now(Hold{For: string(in.ID)})
 	switch s.phase {
 	case routeLive:
 		s.accept(in.At)
@@ -239,7 +239,7 @@ func (s *Session) end(p protocol.Prompt, reply Reply) {
 	s.record(protocol.PromptEnded{Prompt: p})
 	s.publishState()
 	s.answer(reply)
-	s.after(Release{Prompt: p.ID})
+	s.after(Release{For: string(p.ID)})
 	s.turn = nil
 }
 
@@ -259,7 +259,7 @@ func (s *Session) drop(reply Reply) {
 		s.drains = false
 	}
 	s.answer(reply)
-	s.now(Release{Prompt: s.turn.ID}) // a queued prompt may be held again before this reply is due
+	s.now(Release{For: string(s.turn.ID)}) // a queued prompt may be held again before this reply is due
 	s.turn, s.prompt = nil, Prompt{}
 }
 

@@ -62,7 +62,7 @@ func (d *driver) pick(what string, from ...string) string {
 func (d *driver) one() {
 	d.at += protocol.TimeMS(rapid.SampledFrom([]int{0, 0, 1, 100, 300, -5000, 12000}).Draw(d.t, "later"))
 	switch d.pick("what", "turn", "turn", "turn", "open", "prompt", "up", "up", "down", "update", "update", "update", "update", "ask", "ask",
-		"answer", "answer", "permit", "permit", "find", "queue", "cancel", "unload", "delete", "tick", "slow", "commit", "commit", "refuse", "crash", "swap") {
+		"answer", "answer", "permit", "permit", "find", "queue", "configure", "configured", "cancel", "unload", "delete", "tick", "slow", "commit", "commit", "refuse", "crash", "swap") {
 	case "turn":
 		d.prompt()
 		d.up(d.o.last)
@@ -86,6 +86,10 @@ func (d *driver) one() {
 		d.queue()
 	case "find":
 		d.find()
+	case "configure":
+		d.configure()
+	case "configured":
+		d.configured()
 	case "cancel":
 		in := sessions.Cancel{Token: d.token(caller{}), At: d.at}
 		if rapid.Bool().Draw(d.t, "named") {
@@ -233,6 +237,45 @@ func (d *driver) find() {
 	d.step(in)
 }
 
+func (d *driver) options() string {
+	return d.pick("options", `[]`, `[{"id":"b"}]`, `[{"id":"a","type":"boolean","currentValue":true}]`,
+		`[{"id":"a","type":"select","currentValue":"u","options":[{"value":"u"},{"value":"v"}]},{"id":"b"}]`)
+}
+
+// configure asks for a setting that the agent has, or may not have.
+func (d *driver) configure() {
+	in := sessions.Configure{ID: fmt.Sprintf("c%d", d.tokens+1), At: d.at}
+	switch d.pick("setting", "option", "option", "mode", "nothing") {
+	case "option":
+		in.Setting.Option, in.Setting.Value = d.pick("id", "a", "b"), []byte(d.pick("value", `"u"`, `"v"`, `true`, `"false"`, `1`))
+	case "mode":
+		in.Setting.Mode = d.pick("mode", "x", "y", "z")
+	}
+	in.Token = d.token(caller{setting: in.ID})
+	d.call(in)
+}
+
+// configured answers the oldest setting that an adapter was asked for, or one that
+// none was asked for.
+func (d *driver) configured() {
+	in := sessions.Configured{Route: d.route(), Setting: protocol.Setting{Mode: "y"}, At: d.at}
+	if len(d.w.sets) > 0 && rapid.IntRange(0, 9).Draw(d.t, "asked") > 0 {
+		e := d.w.sets[0]
+		d.w.sets = d.w.sets[1:]
+		if d.w.routes[e.Route].down {
+			return
+		}
+		in.Route, in.Token, in.Setting = e.Route, e.Token, e.Setting
+	}
+	switch d.pick("answer to it", "options", "options", "nothing", "error") {
+	case "options":
+		in.Options = []byte(d.options())
+	case "error":
+		in.Err = fault("invalid_config_value")
+	}
+	d.step(in)
+}
+
 func (d *driver) promptID() protocol.PromptID {
 	if n := len(d.prompts); n > 0 && rapid.IntRange(0, 4).Draw(d.t, "prompt") > 0 {
 		return d.prompts[n-1]
@@ -253,8 +296,11 @@ func (d *driver) route() sessions.Route {
 // up brings a route up if it is one that can.
 func (d *driver) up(r sessions.Route) {
 	b := sessions.Binding{ACP: 1, ACPSession: protocol.ACPSessionID(d.pick("acp", "acp-1", "acp-1", "acp-2")), RestoredBy: protocol.RestoredNew}
-	if rapid.IntRange(0, 3).Draw(d.t, "config") == 0 {
-		b.ConfigOptions = []byte(`[{"id":"` + d.pick("option", "a", "b") + `"}]`)
+	if rapid.IntRange(0, 3).Draw(d.t, "config") > 0 {
+		b.ConfigOptions = []byte(d.options())
+	}
+	if rapid.Bool().Draw(d.t, "modes") {
+		b.Modes = []byte(`{"currentModeId":"x","availableModes":[{"id":"x"},{"id":"y"}]}`)
 	}
 	if c := d.w.routes[r]; c != nil && !c.down {
 		c.up = true
@@ -274,6 +320,7 @@ func (d *driver) update() {
 	raw := rapid.OneOf(rapid.Custom(drawChunk), rapid.SampledFrom([]string{
 		`{"sessionUpdate":"usage_update","used":1}`, `{"sessionUpdate":"session_info_update","title":"T"}`,
 		`{"sessionUpdate":"session_info_update","title":null}`, `{"sessionUpdate":"config_option_update","configOptions":[{"id":"b"}]}`,
+		`{"sessionUpdate":"current_mode_update","currentModeId":"y"}`,
 		`{"sessionUpdate":"tool_call","toolCallId":"t"}`, `{"sessionUpdate":"hologram","x":[1.0]}`,
 		`{"sessionUpdate":"agent_message_chunk"}`, `{"sessionUpdate":"agent_message_chunk","messageId":"m1","content":{"type":"image","data":""}}`,
 	})).Draw(d.t, "update")

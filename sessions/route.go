@@ -17,6 +17,7 @@ func (s *Session) stepRouteUp(in RouteUp) {
 	s.closeRun(in.At)
 	s.phase, s.binding, s.served = routeLive, in.Binding, false
 	s.bind(in.Binding)
+	s.askSetting() // before the prompt: it may be meant for it
 	if s.turn != nil && s.turn.Phase() == turn.Reserved {
 		s.accept(in.At)
 	}
@@ -40,20 +41,9 @@ func (s *Session) bind(b Binding) {
 			bound.PreviousACP = keepAside(s.rec.PreviousACP, s.rec.ACPSession)
 		}
 	}
+	fresh := b.ACPSession != s.rec.ACPSession
 	s.record(bound)
-	if b.ConfigOptions != nil && string(b.ConfigOptions) != string(s.rec.ConfigOptions) {
-		s.recordProfile(b.ConfigOptions, s.rec.Title)
-	}
-}
-
-func (s *Session) recordProfile(options []byte, title *string) {
-	revision := s.rec.ConfigRevision
-	if string(options) != string(s.rec.ConfigOptions) {
-		revision++
-	}
-	s.record(protocol.ProfileChanged{
-		ConfigRevision: revision, ConfigOptions: options, Title: title, Metadata: s.rec.Metadata,
-	})
+	s.bindConfig(b, fresh)
 }
 
 // keepAside appends id to a JSON array of adapter ids.
@@ -88,6 +78,7 @@ func (s *Session) stepRouteDown(in RouteDown) {
 	}
 	s.closeRun(in.At)
 	s.leaveRoute()
+	s.endSettings(in.Cause)
 	switch {
 	case s.turn == nil:
 	case s.turn.Phase() == turn.Reserved:
@@ -107,6 +98,7 @@ func (s *Session) stopRoute() {
 	s.now(StopRoute{Route: s.route}) // whatever the disk says
 	s.stopping = append(s.stopping, s.route)
 	s.leaveRoute()
+	s.endSettings(protocol.Errorf(protocol.CodeAdapterExited, "the agent was stopped before it had taken the setting; set it again"))
 }
 
 // leaveRoute forgets what is true of one connection only.

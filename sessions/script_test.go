@@ -2,6 +2,7 @@ package sessions_test
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -120,8 +121,8 @@ func (c *console) session() {
 	if snap.Failure != nil {
 		c.say("failed of %s", showError(snap.Failure))
 	}
-	if r.Title != nil || r.ConfigOptions != nil {
-		c.say("title %s, config %d %s", showTitle(r.Title), r.ConfigRevision, orNone(r.ConfigOptions))
+	if r.Title != nil || r.ConfigOptions != nil || r.Metadata != nil {
+		c.say("title %s, config %d %s%s", showTitle(r.Title), r.ConfigRevision, orNone(r.ConfigOptions), showMetadata(r.Metadata))
 	}
 }
 
@@ -159,7 +160,18 @@ func (c *console) parse(cmd string, words []string, opts map[string]string) sess
 		if v, ok := opts["config"]; ok {
 			b.ConfigOptions = []byte(v)
 		}
+		if v, ok := opts["modes"]; ok {
+			b.Modes = []byte(v)
+		}
 		return sessions.RouteUp{Route: route, Binding: b, At: c.at}
+	case "set": // "set c1 OPTION VALUE" or "set c1 mode=MODE"
+		in := sessions.Configure{Token: c.token(words[0]), ID: words[0], Setting: protocol.Setting{Mode: opts["mode"]}, At: c.at}
+		if len(words) > 1 {
+			in.Setting.Option, in.Setting.Value = words[1], []byte(words[2])
+		}
+		return in
+	case "configured":
+		return c.configured(words, opts, route)
 	case "down":
 		return sessions.RouteDown{Route: route, Cause: fault(words[0]), At: c.at}
 	case "chunk":
@@ -282,6 +294,22 @@ func (c *console) answer(words []string, route sessions.Route) sessions.Input {
 		in.Err = fault(string(protocol.CodeAuthRequired)).With("code", n)
 	default:
 		in.Err = fault(string(protocol.CodeAgentError)).With("code", n)
+	}
+	return in
+}
+
+// configured is "configured c1 [OPTIONS] set=OPTION value=VALUE" or mode=MODE, or
+// "configured c1 error CODE".
+func (c *console) configured(words []string, opts map[string]string, route sessions.Route) sessions.Input {
+	in := sessions.Configured{
+		Route: route, Token: sessions.Token(slices.Index(c.tokens, words[0]) + 1), At: c.at,
+		Setting: protocol.Setting{Option: opts["set"], Value: []byte(opts["value"]), Mode: opts["mode"]},
+	}
+	switch {
+	case len(words) > 2:
+		in.Err = fault(words[2])
+	case len(words) > 1:
+		in.Options = []byte(words[1])
 	}
 	return in
 }

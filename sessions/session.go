@@ -65,6 +65,8 @@ type Session struct {
 	resumed   bool                        // a pause was ended by hand
 	parked    map[string][]Prompt         // prompts whose key is being looked up, oldest first
 	calls     map[protocol.RequestID]Call
+	settings  []Configure // not answered yet, oldest first; none without a route
+	asked     bool        // the adapter has been asked for the first of them
 	run       *coalesce.Buffer
 	runs      int                // runs opened, for their ids
 	silent    protocol.TimeMS    // when an open run outside a turn ends; 0 if none
@@ -106,13 +108,16 @@ func Replay(snap protocol.Snapshot, cfg Config) *Session {
 
 // Adopt tells a replayed machine about a route that has outlived its
 // predecessor. It is called before the first Step, on a session that exists.
-// What the route is may not have been stored: then it is with the next batch.
+// What the route is, and how it is set, may not have been stored: then it is with
+// the next batch.
 func (s *Session) Adopt(route Route, b Binding) {
 	s.route, s.binding, s.phase, s.served = route, b, routeLive, true
 	if b.ACPSession != s.rec.ACPSession {
 		s.bind(b)
 		s.served = false
+		return
 	}
+	s.bindConfig(b, false)
 }
 
 // Live returns the current route and its binding if an adapter is up.
@@ -156,6 +161,10 @@ func (s *Session) step(in Input) *protocol.Error {
 		return s.stepQueueRemove(in)
 	case QueueResume:
 		return s.stepQueueResume(in)
+	case Configure:
+		return s.stepConfigure(in)
+	case Configured:
+		s.stepConfigured(in)
 	case Cancel:
 		s.stepCancel(in)
 	case Unload:

@@ -21,5 +21,5 @@ func (s *Session) settle(in Settle) {
 	s.turn = nil
 	s.record(protocol.PromptEnded{Prompt: p})
 	s.publishState()
-	s.after(Release{Prompt: p.ID})
+	s.after(Release{For: string(p.ID)})
 }

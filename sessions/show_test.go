@@ -46,7 +46,7 @@ func showChange(c protocol.Change) string {
 		}
 		return s
 	case protocol.ProfileChanged:
-		return fmt.Sprintf("profile title %s, config %d %s", showTitle(c.Title), c.ConfigRevision, orNone(c.ConfigOptions))
+		return fmt.Sprintf("profile title %s, config %d %s", showTitle(c.Title), c.ConfigRevision, orNone(c.ConfigOptions)) + showMetadata(c.Metadata)
 	case protocol.SessionDeleted:
 		return "deleted"
 	case protocol.PromptQueued:
@@ -101,12 +101,17 @@ func (c *console) showEffect(e sessions.Effect) string {
 		return "find key " + e.Key
 	case sessions.FindPermission:
 		return fmt.Sprintf("find what became of %s for %s", e.Request, c.tokens[e.Token-1])
+	case sessions.SetConfig:
+		if e.Setting.Mode != "" {
+			return fmt.Sprintf("set mode %s of %s on route %d for %s", e.Setting.Mode, e.ACP, e.Route, c.tokens[e.Token-1])
+		}
+		return fmt.Sprintf("set %s to %s of %s on route %d for %s", e.Setting.Option, e.Setting.Value, e.ACP, e.Route, c.tokens[e.Token-1])
 	case sessions.Reply:
 		return c.showReply(e)
 	case sessions.Hold:
-		return "hold " + string(e.Prompt)
+		return "hold " + e.For
 	case sessions.Release:
-		return "release " + string(e.Prompt)
+		return "release " + e.For
 	case sessions.Note:
 		return "note: " + e.Text
 	}
@@ -135,6 +140,9 @@ func (c *console) showReply(r sessions.Reply) string {
 	if r.Permission != nil {
 		return fmt.Sprintf("reply to %s: %s", who, r.Permission.Status)
 	}
+	if r.Config != nil {
+		return fmt.Sprintf("reply to %s: config %d %s, modes %s", who, r.Config.Revision, orNone(r.Config.Options), orNone(r.Config.Modes))
+	}
 	return fmt.Sprintf("reply to %s: done", who)
 }
 
@@ -156,6 +164,13 @@ func showTitle(t *string) string {
 		return "none"
 	}
 	return fmt.Sprintf("%q", *t)
+}
+
+func showMetadata(raw []byte) string {
+	if raw == nil {
+		return ""
+	}
+	return ", metadata " + string(raw)
 }
 
 func orNone(raw []byte) string {

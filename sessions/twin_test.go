@@ -75,7 +75,7 @@ func (w *twin) change(c protocol.Change) error {
 	case protocol.AdapterBound:
 		w.binding = c
 	case protocol.ProfileChanged:
-		w.profile = c
+		return w.profiled(c)
 	case protocol.SessionDeleted:
 		w.exists, w.deleted = false, true
 	case protocol.PromptQueued:
@@ -87,6 +87,20 @@ func (w *twin) change(c protocol.Change) error {
 	default:
 		return fmt.Errorf("change %T", c)
 	}
+	return nil
+}
+
+// profiled holds what the revision is: it counts the changes of options and modes,
+// and nothing else (S3).
+func (w *twin) profiled(c protocol.ProfileChanged) error {
+	want := w.profile.ConfigRevision
+	if string(c.ConfigOptions) != string(w.profile.ConfigOptions) || string(c.Metadata) != string(w.profile.Metadata) {
+		want++
+	}
+	if c.ConfigRevision != want {
+		return fmt.Errorf("revision %d follows %d: %+v", c.ConfigRevision, w.profile.ConfigRevision, c)
+	}
+	w.profile = c
 	return nil
 }
 

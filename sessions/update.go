@@ -85,16 +85,21 @@ func (s *Session) heard(kind acp.ChunkKind, id string, e protocol.Event) {
 	}
 }
 
-// profile keeps what a side update says about the session itself.
+// profile keeps what a side update says about the session itself. How a route is
+// set that comes up, its binding says.
 func (s *Session) profile(u acp.Update) {
 	switch u.Kind {
-	case "session_info_update":
+	case acp.UpdateSessionInfo:
 		if title, ok := acp.ParseSessionInfo(u.Raw); ok {
-			s.recordProfile(s.rec.ConfigOptions, title)
+			s.recordTitle(title)
 		}
-	case "config_option_update":
-		if options := acp.ParseConfigOptions(u.Raw); options != nil {
-			s.recordProfile(options, s.rec.Title)
+	case acp.UpdateConfigOption:
+		if options := acp.ParseConfigOptions(u.Raw); options != nil && s.phase == routeLive {
+			s.configure(options, modesIn(s.rec.Metadata))
+		}
+	case acp.UpdateCurrentMode:
+		if mode, ok := acp.ParseCurrentMode(u.Raw); ok && s.phase == routeLive {
+			s.configure(s.rec.ConfigOptions, acp.WithCurrentMode(modesIn(s.rec.Metadata), mode))
 		}
 	}
 }

@@ -24,9 +24,10 @@ type world struct {
 	asks       map[sessions.Call]*question
 	permitted  map[protocol.RequestID]string // option, by the calls of Permit that were taken
 	waiting    map[sessions.Token]caller
-	gone       bool     // the session was deleted
-	finds      []string // keys that are being looked up
-	held       map[protocol.PromptID]bool
+	gone       bool                 // the session was deleted
+	finds      []string             // keys that are being looked up
+	sets       []sessions.SetConfig // what adapters were asked to set, and have not answered
+	held       map[string]bool
 	shown      protocol.Sequence // last event published
 	state      string            // last state published
 	texts      map[protocol.RunID]string
@@ -41,10 +42,11 @@ type connection struct {
 
 // caller waits for a reply.
 type caller struct {
-	prompt protocol.PromptID // whose answer it waits for, "" if none
-	key    string            // or that of the prompt that its key was used for
-	hash   [32]byte
-	routes []sessions.Route // whose end it waits for
+	prompt  protocol.PromptID // whose answer it waits for, "" if none
+	key     string            // or that of the prompt that its key was used for
+	hash    [32]byte
+	setting string           // id of what it wants set, "" if nothing
+	routes  []sessions.Route // whose end it waits for
 }
 
 // question is one permission request.
@@ -60,7 +62,7 @@ func newWorld(t tester, o *owner) *world {
 		t: t, o: o, state: "idle",
 		routes: map[sessions.Route]*connection{}, dispatched: map[protocol.PromptID]sessions.Route{}, cancelled: map[protocol.PromptID]bool{},
 		asks: map[sessions.Call]*question{}, permitted: map[protocol.RequestID]string{},
-		waiting: map[sessions.Token]caller{}, held: map[protocol.PromptID]bool{},
+		waiting: map[sessions.Token]caller{}, held: map[string]bool{},
 		texts: map[protocol.RunID]string{}, streamed: map[protocol.RunID][]string{},
 	}
 	o.delivered = w.see
@@ -106,6 +108,8 @@ func (w *world) see(when string, e sessions.Effect) {
 			w.t.Fatalf("gone: %t, stored as such: %t, before: %t", len(w.upRoutes()) == 0, w.o.stored.deleted, w.gone)
 		}
 		w.gone = true
+	case sessions.SetConfig:
+		w.set(e)
 	case sessions.FindKey:
 		w.finds = append(w.finds, e.Key)
 	case sessions.FindPermission:
@@ -113,12 +117,12 @@ func (w *world) see(when string, e sessions.Effect) {
 	case sessions.Reply:
 		w.reply(e)
 	case sessions.Hold:
-		w.held[e.Prompt] = true
+		w.held[e.For] = true
 	case sessions.Release:
-		if !w.held[e.Prompt] {
-			w.t.Fatalf("%s was released and not held", e.Prompt)
+		if !w.held[e.For] {
+			w.t.Fatalf("%s was released and not held", e.For)
 		}
-		delete(w.held, e.Prompt)
+		delete(w.held, e.For)
 	}
 }
 
@@ -199,6 +203,9 @@ func (w *world) reply(e sessions.Reply) {
 			w.t.Fatalf("an unload was answered before route %d was gone", r)
 		}
 	}
+	if c.setting != "" {
+		w.configured(c, e)
+	}
 	if c.prompt == "" {
 		return
 	}
@@ -229,6 +236,43 @@ func (w *world) reply(e sessions.Reply) {
 		if r := w.routes[w.dispatched[c.prompt]]; r == nil || !r.stopped && !r.down {
 			w.t.Fatalf("%s was cancelled by force, and its adapter goes on: %+v", c.prompt, r)
 		}
+	}
+}
+
+// set holds that an adapter is asked for a setting while somebody waits for it,
+// one at a time, and that the VM is held.
+func (w *world) set(e sessions.SetConfig) {
+	w.t.Helper()
+	c := w.waiting[e.Token]
+	if conn := w.routes[e.Route]; conn.stopped || conn.down {
+		return // on its way to a route that has gone
+	}
+	switch {
+	case !w.routes[e.Route].up || e.ACP == "" || c.setting == "" || !w.held[c.setting]:
+		w.t.Fatalf("route %+v is asked for %+v by %+v; held: %v", w.routes[e.Route], e, c, w.held)
+	case (e.Setting.Option == "") == (e.Setting.Mode == ""):
+		w.t.Fatalf("setting %+v", e.Setting)
+	}
+	for _, other := range w.sets {
+		if _, waits := w.waiting[other.Token]; waits && other.Route == e.Route {
+			w.t.Fatalf("%+v is asked for before there is an answer to %+v", e, other)
+		}
+	}
+	w.sets = append(w.sets, e)
+}
+
+// configured holds that a caller is told what is stored, when it is.
+func (w *world) configured(c caller, e sessions.Reply) {
+	w.t.Helper()
+	r := w.o.stored.record()
+	switch {
+	case (e.Config == nil) == (e.Err == nil):
+		w.t.Fatalf("%s was answered %+v", c.setting, e)
+	case e.Err != nil:
+	case e.Config.Revision != r.ConfigRevision || string(e.Config.Options) != string(r.ConfigOptions):
+		w.t.Fatalf("%s was told of revision %d, %s; stored is %d, %s", c.setting, e.Config.Revision, e.Config.Options, r.ConfigRevision, r.ConfigOptions)
+	case string(e.Config.Modes) != string(sessions.ConfigOf(r).Modes):
+		w.t.Fatalf("%s was told of modes %s; stored is %s", c.setting, e.Config.Modes, r.Metadata)
 	}
 }
 
@@ -377,7 +421,7 @@ func (w *world) lost() {
 	clear(w.texts)
 	clear(w.streamed)
 	for id := range w.held {
-		if a := w.o.stored.active(); a == nil || a.ID != id {
+		if a := w.o.stored.active(); a == nil || string(a.ID) != id {
 			delete(w.held, id)
 		}
 	}

@@ -14,6 +14,13 @@
 // is durable; without credit the reader waits, the pipe fills, and the adapter
 // waits too.
 //
+// # Settings
+//
+// Before the session hears that the adapter is up, the adapter session is given the
+// config options and the mode that are stored of it, where it has others (S10.4).
+// What is in the binding is how it is set then; every update from there on goes to
+// the session.
+//
 // # Ownership
 //
 // The route's goroutine (lifeline) owns the adapter. The actor cancels it and

@@ -30,6 +30,7 @@ type lifeline struct {
 	activity chan struct{} // a message has come; holds one
 	deaf     chan struct{} // the adapter cannot be written to; holds one
 	canClose bool          // session/close is advertised
+	said     said          // how the adapter session is set
 }
 
 // run is the whole life of one route.
@@ -42,7 +43,7 @@ func (l *lifeline) run(ctx context.Context) {
 		l.tell(hasEnded{l.env.Fault("bring up adapter", err)})
 		return
 	}
-	l.tell(bound{binding: binding})
+	l.said.bind(binding, func(b sessions.Binding) { l.tell(bound{binding: b}) })
 	l.tell(hasEnded{l.watch(ctx, client, binding)})
 }
 
@@ -173,6 +174,11 @@ func (l *lifeline) restore(ctx context.Context, client Adapter, hello acp.Initia
 		answer, err := l.try(ctx, client, step)
 		if err == nil {
 			b, err := l.bind(hello, step, answer)
+			if err == nil {
+				if err = l.setAgain(ctx, client, b.ACPSession); err != nil {
+					err = l.failed(step, err)
+				}
+			}
 			return b, false, err
 		}
 		var refused *jsonrpc.Error
@@ -195,6 +201,7 @@ func (l *lifeline) restore(ctx context.Context, client Adapter, hello acp.Initia
 // silence after the answer.
 func (l *lifeline) try(ctx context.Context, client Adapter, step restore.Step) (jsonrpc.Response, error) {
 	spec, id := l.record.Spec, string(l.record.ACPSession)
+	answers := func() int64 { return client.Peer().Stats().Answers }
 	var params []byte
 	switch step {
 	case restore.Resume:
@@ -203,11 +210,18 @@ func (l *lifeline) try(ctx context.Context, client Adapter, step restore.Step) (
 		params = acp.LoadParams(id, spec.Cwd, spec.AdditionalDirectories, spec.MCPServers)
 	default:
 		l.tell(setStage{holding})
-		return l.request(ctx, client, step.Method(), acp.NewParams(spec.Cwd, spec.AdditionalDirectories, spec.MCPServers))
+		l.said.begin("", answers)
+		answer, err := l.request(ctx, client, step.Method(), acp.NewParams(spec.Cwd, spec.AdditionalDirectories, spec.MCPServers))
+		if err == nil {
+			l.said.open(acp.ParseSession(answer.Result))
+		}
+		return answer, err
 	}
 	l.tell(setStage{discarding})
+	l.said.begin(id, answers)
 	answer, err := l.request(ctx, client, step.Method(), params)
 	if err == nil {
+		l.said.open(acp.ParseSession(answer.Result))
 		l.drain(ctx)
 	}
 	return answer, err
@@ -240,12 +254,11 @@ func (l *lifeline) drain(ctx context.Context) {
 func (l *lifeline) bind(hello acp.Initialize, step restore.Step, answer jsonrpc.Response) (sessions.Binding, error) {
 	view := acp.ParseSession(answer.Result)
 	b := sessions.Binding{
-		ACP:           hello.ProtocolVersion,
-		ACPSession:    l.record.ACPSession,
-		RestoredBy:    step.By(),
-		Capabilities:  hello.Capabilities,
-		AgentInfo:     hello.AgentInfo,
-		ConfigOptions: view.ConfigOptions,
+		ACP:          hello.ProtocolVersion,
+		ACPSession:   l.record.ACPSession,
+		RestoredBy:   step.By(),
+		Capabilities: hello.Capabilities,
+		AgentInfo:    hello.AgentInfo,
 	}
 	if step == restore.New {
 		b.ACPSession = protocol.ACPSessionID(view.ID)
@@ -278,7 +291,7 @@ func (l *lifeline) message(m jsonrpc.Message) {
 	default:
 	}
 	if g, ok := l.credit.acquire(len(m.Raw)); ok {
-		l.tell(wire{m, g})
+		l.said.hear(m, func() { l.tell(wire{m, g}) })
 	}
 }
 

@@ -1,6 +1,8 @@
 package route
 
 import (
+	"time"
+
 	"agentos/adapters"
 	"agentos/protocol"
 	"agentos/protocol/jsonrpc"
@@ -13,6 +15,9 @@ type Setup struct {
 	// Patience with an adapter that is coming up: with initialize, and with
 	// having its session (S13).
 	Patience adapters.Patience
+	// CallLimit is how long an adapter may take for a setting, or for all stored
+	// ones together; 0 means that of adapters.CallPatience.
+	CallLimit time.Duration
 	// ClientName and ClientVersion introduce the runtime to adapters.
 	ClientName, ClientVersion string
 	// Diagnostic hears of adapter output that had to be skipped or mended; it
@@ -51,12 +56,16 @@ type (
 	}
 	// Answered carries the answer to a dispatched prompt.
 	Answered struct{ Input sessions.Answered }
+	// Configured carries the answer to a setting.
+	Configured struct{ Input sessions.Configured }
 )
 
 // The messages from a session to its route, after Up.
 type (
 	// Dispatch sends a prompt.
 	Dispatch struct{ sessions.Dispatch }
+	// Configure asks for a setting.
+	Configure struct{ sessions.SetConfig }
 	// Cancel sends session/cancel.
 	Cancel struct{ sessions.SendCancel }
 	// Answer answers a request of the adapter.

@@ -64,13 +64,15 @@ type Actor struct {
 	held    []jsonrpc.Message
 	bytes   int // of held
 	session protocol.ACPSessionID
-	strange int // messages that belonged to no session of ours
+	sets    map[uint64]setCall // what was asked for and is not answered
+	calls   uint64             // of them, ever
+	strange int                // messages that belonged to no session of ours
 }
 
 // New returns the route numbered n of the session that rec describes, in the VM
 // called vm. It is spawned by the session.
 func New(e *kernel.Env, setup Setup, vm string, n sessions.Route, rec protocol.Record) *Actor {
-	return &Actor{env: e, setup: setup, vm: vm, number: n, record: rec}
+	return &Actor{env: e, setup: setup, vm: vm, number: n, record: rec, sets: map[uint64]setCall{}}
 }
 
 // Receive implements actor.Actor.
@@ -96,6 +98,12 @@ func (r *Actor) Receive(c actor.Context) {
 		r.answered(c, m)
 	case Dispatch:
 		r.dispatch(c, m)
+	case Configure:
+		r.set(c, m.SetConfig)
+	case setAnswered:
+		r.setAnswered(c, m)
+	case setLate:
+		r.setLate(c, m.n)
 	case Cancel:
 		r.send(r.adapter.Peer().Notify(acp.MethodCancel, acp.SessionParams(string(m.ACP))))
 	case Answer:
@@ -127,6 +135,9 @@ func (r *Actor) start(c actor.Context) {
 // gone, so is its process.
 func (r *Actor) leave() {
 	r.stop()
+	for _, call := range r.sets {
+		call.timer.Stop()
+	}
 	r.credit.close()
 	select {
 	case <-r.gone:

@@ -9,10 +9,11 @@ import (
 
 // InitializeParams returns the params of initialize. It offers no file system
 // and no terminal: those are callbacks that must work when no editor is there
-// to serve them.
+// to serve them. It takes config options that are on or off, which an agent may
+// not have for a client that does not say so.
 func InitializeParams(version int, clientName, clientVersion string) []byte {
 	out := strconv.AppendInt([]byte(`{"protocolVersion":`), int64(version), 10)
-	out = append(out, `,"clientCapabilities":{"fs":{"readTextFile":false,"writeTextFile":false},"terminal":false}`...)
+	out = append(out, `,"clientCapabilities":{"fs":{"readTextFile":false,"writeTextFile":false},"terminal":false,"session":{"configOptions":{"boolean":{}}}}`...)
 	out = rawjson.AppendString(append(out, `,"clientInfo":{"name":`...), clientName)
 	out = rawjson.AppendString(append(out, `,"version":`...), clientVersion)
 	return append(out, "}}"...)

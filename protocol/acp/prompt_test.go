@@ -112,7 +112,7 @@ func TestParams(t *testing.T) {
 		want string
 	}{
 		{"initialize", acp.InitializeParams(1, `agent"os`, "0.1.0"),
-			`{"protocolVersion":1,"clientCapabilities":{"fs":{"readTextFile":false,"writeTextFile":false},"terminal":false},"clientInfo":{"name":"agent\"os","version":"0.1.0"}}`},
+			`{"protocolVersion":1,"clientCapabilities":{"fs":{"readTextFile":false,"writeTextFile":false},"terminal":false,"session":{"configOptions":{"boolean":{}}}},"clientInfo":{"name":"agent\"os","version":"0.1.0"}}`},
 		{"new", acp.NewParams("/w", nil, nil), `{"cwd":"/w","mcpServers":[]}`},
 		{"new with all", acp.NewParams("/w", []string{"/a", `/"b"`}, mcp), `{"cwd":"/w","additionalDirectories":["/a","/\"b\""],"mcpServers":[{"name":"x", "n":1.10}]}`},
 		{"load", acp.LoadParams("s", "/w", []string{"/a"}, mcp), `{"sessionId":"s","cwd":"/w","additionalDirectories":["/a"],"mcpServers":[{"name":"x", "n":1.10}]}`},
