@@ -173,7 +173,7 @@ func TestUM01_UnknownUpdates(t *testing.T) {
 	if line := string(hologram.JSON()); !strings.HasSuffix(line, `,"type":"hologram_update","x":[1]}`) {
 		t.Errorf("shown as %s", line)
 	}
-	if n := r.logs.FilterMessage("update of no session of ours").Len(); n != 4 {
+	if n := r.logs.FilterMessage("strange message").Len(); n != 4 {
 		t.Errorf("%d updates without a kind are in the log; want 4", n)
 	}
 	r.check()

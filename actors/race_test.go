@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"agentos/actors"
@@ -24,6 +25,7 @@ var raceSeeds = flag.Int("race-seeds", 0, "how many orders TestRace_S9_1_OneEnd 
 type puppet struct {
 	pipeAdapter
 	agent  *jsonrpc.Peer
+	input  *breakable
 	asked  chan struct{} // closed when the permission request is on its way
 	mu     sync.Mutex
 	prompt jsonrpc.ID // "" once it is answered
@@ -36,7 +38,8 @@ func newPuppet(h actors.Hooks) *puppet {
 	p.exited, p.closer = make(chan struct{}), []io.Closer{inR, inW, outR, outW}
 	ready := make(chan struct{})
 	p.agent = jsonrpc.New(inR, outW, func(m jsonrpc.Message) { <-ready; p.take(m) }, jsonrpc.Options{})
-	p.peer = jsonrpc.New(outR, inW, func(m jsonrpc.Message) { <-ready; h.Message(m) }, jsonrpc.Options{})
+	p.input = &breakable{WriteCloser: inW}
+	p.peer = jsonrpc.New(outR, p.input, func(m jsonrpc.Message) { <-ready; h.Message(m) }, jsonrpc.Options{})
 	close(ready)
 	go func() { // ends with the pipes, which Stop or exit closes
 		<-p.agent.Done()
@@ -46,6 +49,19 @@ func newPuppet(h actors.Hooks) *puppet {
 		close(p.exited)
 	}()
 	return p
+}
+
+// breakable is an agent's input that the agent can close and live on.
+type breakable struct {
+	io.WriteCloser
+	broken atomic.Bool
+}
+
+func (b *breakable) Write(p []byte) (int, error) {
+	if b.broken.Load() {
+		return 0, io.ErrClosedPipe
+	}
+	return b.WriteCloser.Write(p)
 }
 
 // take answers what the runtime asks.

@@ -7,6 +7,10 @@ import "sync"
 // not buffers (rule 6).
 const creditBytes = 8 << 20
 
+// messageCost is what a message costs beside its bytes: a million tiny updates
+// must not pass for a few megabytes.
+const messageCost = 512
+
 // credit counts bytes that a route has handed over and its session has not
 // acknowledged.
 type credit struct {

@@ -62,6 +62,8 @@ func (l *lifeline) watch(ctx context.Context, client Adapter, b sessions.Binding
 		return client.ExitError("the session was using it")
 	case <-client.Peer().Done():
 		return l.broken(ctx, client, "closed its output")
+	case <-client.Peer().Deaf():
+		return l.broken(ctx, client, "closed its input")
 	case <-l.deaf:
 		return l.broken(ctx, client, "closed its input")
 	case <-ctx.Done():
@@ -290,7 +292,7 @@ func (l *lifeline) message(m jsonrpc.Message) {
 	case l.activity <- struct{}{}:
 	default:
 	}
-	if g, ok := l.credit.acquire(len(m.Raw)); ok {
+	if g, ok := l.credit.acquire(len(m.Raw) + messageCost); ok {
 		l.said.hear(m, func() { l.tell(wire{m, g}) })
 	}
 }

@@ -66,7 +66,8 @@ type Actor struct {
 	session protocol.ACPSessionID
 	sets    map[uint64]setCall // what was asked for and is not answered
 	calls   uint64             // of them, ever
-	strange int                // messages that belonged to no session of ours
+	strange int64              // messages that nothing could be made of
+	ignored int64              // notifications of methods that mean nothing to us
 }
 
 // New returns the route numbered n of the session that rec describes, in the VM
@@ -91,6 +92,7 @@ func (r *Actor) Receive(c actor.Context) {
 	case bound:
 		r.bound(c, m)
 	case hasEnded:
+		r.diagnoseAll()
 		r.stage = ended
 		c.Send(c.Parent(), Down{r.number, m.cause})
 		c.Stop(c.Self())
@@ -167,7 +169,7 @@ func (r *Actor) wire(c actor.Context, m wire) {
 			return
 		}
 		if r.bytes += len(m.message.Raw); r.bytes > heldBytes {
-			r.strange++
+			r.diagnose(m.message, "more than can be kept until the session is known")
 			return
 		}
 		r.held = append(r.held, m.message)
@@ -198,7 +200,9 @@ func (r *Actor) take(c actor.Context, m jsonrpc.Message, g Grant) {
 			Code: acp.CodeMethodNotFound, Message: "the client does not offer " + m.Method,
 		}))
 	default:
-		r.log().Debug("notification ignored", zap.String("method", m.Method))
+		if r.ignored++; jsonrpc.Reported(r.ignored) {
+			r.log().Debug("notification ignored", zap.String("method", m.Method), zap.Int64("count", r.ignored))
+		}
 	}
 	g.Release()
 }
@@ -210,8 +214,11 @@ func (r *Actor) update(c actor.Context, m jsonrpc.Message, g Grant) {
 		view, err = acp.ParseUpdate(raw)
 	}
 	if err != nil || session != string(r.session) {
-		r.strange++
-		r.log().Debug("update of no session of ours", zap.Int("count", r.strange), zap.Error(err))
+		what := "an update of a session that is not this one"
+		if err != nil {
+			what = "an update that cannot be read"
+		}
+		r.diagnose(m, what)
 		g.Release()
 		return
 	}

@@ -137,4 +137,5 @@ var skippedWords = map[jsonrpc.DiagnosticKind]string{
 	jsonrpc.BadAnswer:    "a bad answer",
 	jsonrpc.Repaired:     "with broken UTF-8 (mended)",
 	jsonrpc.Unsent:       "refused without telling the agent",
+	jsonrpc.Strange:      "updates of no session or of no kind",
 }

@@ -32,13 +32,17 @@ const (
 	// Unsent is an answer of the peer's own (to a batch or bad request) that was
 	// dropped because the write queue is full or closed.
 	Unsent
+	// Strange is a message that the peer has delivered and its owner can make
+	// nothing of: an update of a session it does not know, or of no kind. The
+	// owner counts and reports it.
+	Strange
 
 	diagnosticKinds = iota
 )
 
 var diagnosticNames = [diagnosticKinds]string{
 	"junk", "not_message", "batch", "too_long", "too_deep", "bad_request",
-	"orphan_answer", "bad_answer", "repaired", "unsent",
+	"orphan_answer", "bad_answer", "repaired", "unsent", "strange",
 }
 
 func (k DiagnosticKind) String() string {
@@ -58,11 +62,11 @@ type Diagnostic struct {
 	ID     ID     // id of the request or answer the line was, if that could be read
 }
 
-// reported reports whether the n-th diagnostic of a kind is passed on: an agent
+// Reported reports whether the n-th diagnostic of a kind is passed on: an agent
 // that prints a million log lines must not fill somebody's log. The counts in
 // Stats are complete, and so is the last diagnostic of each kind: the end of the
 // stream brings one more if the last line brought none.
-func reported(n int64) bool { return n <= 8 || n&(n-1) == 0 }
+func Reported(n int64) bool { return n <= 8 || n&(n-1) == 0 }
 
 // Stats are counters since New.
 type Stats struct {

@@ -58,6 +58,7 @@ type Peer struct {
 
 	done            chan struct{} // closed when reading ended and every call has
 	writer          chan struct{} // closed when the writer goroutine has ended
+	deaf            chan struct{} // closed when a write has failed
 	inOnce, outOnce sync.Once     // closing in and out
 
 	mu      sync.Mutex
@@ -90,7 +91,7 @@ func New(r io.Reader, w io.Writer, h Handler, o Options) *Peer {
 	}
 	p := &Peer{
 		handler: h, opts: o, in: r, out: w,
-		done: make(chan struct{}), writer: make(chan struct{}),
+		done: make(chan struct{}), writer: make(chan struct{}), deaf: make(chan struct{}),
 		calls: make(map[ID]*call),
 	}
 	p.wake.L = &p.mu
@@ -218,6 +219,10 @@ func closeOnce(once *sync.Once, stream any) (err error) {
 
 // Done is closed when reading has ended and every call has. Writing may go on.
 func (p *Peer) Done() <-chan struct{} { return p.done }
+
+// Deaf is closed when a write has failed: the other side hears nothing any more,
+// and what was queued for it is lost. It may go on speaking.
+func (p *Peer) Deaf() <-chan struct{} { return p.deaf }
 
 // Err returns why reading or writing has ended: nil while both go on, ErrClosed
 // after Close, io.EOF for an orderly end of the stream, else an I/O error.

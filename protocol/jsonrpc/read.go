@@ -234,7 +234,7 @@ func (p *Peer) reply(f frame) {
 
 func (p *Peer) report(d Diagnostic) {
 	d.Count = p.counts.diagnostics[d.Kind].Add(1)
-	if p.opts.OnDiagnostic != nil && reported(d.Count) {
+	if p.opts.OnDiagnostic != nil && Reported(d.Count) {
 		p.opts.OnDiagnostic(d)
 	}
 }
@@ -243,7 +243,7 @@ func (p *Peer) report(d Diagnostic) {
 func (p *Peer) sumUp() {
 	for kind := range DiagnosticKind(diagnosticKinds) {
 		n := p.counts.diagnostics[kind].Load()
-		if p.opts.OnDiagnostic != nil && !reported(n) {
+		if p.opts.OnDiagnostic != nil && !Reported(n) {
 			p.opts.OnDiagnostic(Diagnostic{Kind: kind, Count: n, Detail: "in all"})
 		}
 	}

@@ -104,6 +104,7 @@ func (p *Peer) failWriting(batch []frame, written int64, err error) {
 		return
 	}
 	p.writeEr = err
+	close(p.deaf) // writing fails once: the writer ends with it
 	batch = append(batch, p.queue...)
 	p.queue, p.queued = nil, 0
 	var lost []*call
