@@ -25,6 +25,23 @@ func AppendAnswer(dst []byte, a protocol.Answer) []byte {
 	return append(dst, "}}"...)
 }
 
+// AppendConfig appends how the agent of a session is set, with its own values raw:
+// {"sessionId","revision","configOptions","modes"}; null for what it has not.
+func AppendConfig(dst []byte, id protocol.SessionID, c protocol.ConfigInfo) []byte {
+	dst = rawjson.AppendString(append(dst, `{"sessionId":`...), string(id))
+	dst = strconv.AppendInt(append(dst, `,"revision":`...), c.Revision, 10)
+	dst = appendRaw(append(dst, `,"configOptions":`...), c.Options)
+	return append(appendRaw(append(dst, `,"modes":`...), c.Modes), '}')
+}
+
+// appendRaw appends a raw value on one line, nil as null.
+func appendRaw(dst, raw []byte) []byte {
+	if raw == nil {
+		return append(dst, "null"...)
+	}
+	return rawjson.AppendLine(dst, raw)
+}
+
 // AppendQueued appends {"queued":{...}}, the last word of a prompt that does not
 // wait for its turn (S6.9). position is 0 for one whose turn has begun.
 func AppendQueued(dst []byte, q protocol.Queued) []byte {
