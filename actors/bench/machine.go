@@ -3,7 +3,6 @@ package bench
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"sync"
 	"time"
@@ -50,13 +49,10 @@ type machine struct {
 	txs []persistence.Tx // since they were last taken
 }
 
-// startMachine starts a runtime on a new database. It ends with the trial.
-func (t *trial) startMachine() (*machine, error) {
-	dir, err := t.mkdir()
-	if err != nil {
-		return nil, err
-	}
-	m := &machine{trial: t, path: filepath.Join(dir, "vm.db")}
+// startMachineOn starts a runtime on a database, which is made if it is not there.
+// It ends with the trial.
+func (t *trial) startMachineOn(path string) (*machine, error) {
+	m := &machine{trial: t, path: path}
 	node, err := t.startNode(func(d protocol.Descriptor) (persistence.Source, error) {
 		src, err := t.config.Sources(d)
 		return watched{src, m.seen}, err

@@ -37,6 +37,7 @@ var Measures = []Measure{
 	pageMeasure(200), pageMeasure(1000),
 	bytesMeasure,
 	wakeMeasure,
+	deleteMeasure,
 }
 
 // Names returns the names of all rows, in order.
