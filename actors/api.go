@@ -2,7 +2,6 @@ package actors
 
 import (
 	"context"
-	"errors"
 	"sync/atomic"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -78,15 +77,6 @@ func (v *VM) Prompt(ctx context.Context, p Prompt) (*protocol.Answer, error) {
 	return r.answer, err
 }
 
-// Enqueue queues a prompt and returns its place as soon as that is durable, or
-// the answer of an earlier one with the same key (S6.9). The turn begins when the
-// others are through.
-func (v *VM) Enqueue(ctx context.Context, p Prompt) (*protocol.Queued, *protocol.Answer, error) {
-	p.Queue = true
-	r, err := v.prompt(ctx, p, true)
-	return r.queued, r.answer, err
-}
-
 func (v *VM) prompt(ctx context.Context, p Prompt, noWait bool) (promptReply, error) {
 	blocks, err := acp.Blocks(p.Content)
 	if err != nil {
@@ -127,46 +117,6 @@ func (v *VM) Recall(ctx context.Context, id protocol.SessionID, prompt protocol.
 		return nil, true, stored.Err
 	}
 	return stored.Answer, true, nil
-}
-
-// Queue lists the prompts of a session that wait for their turn, in order.
-func (v *VM) Queue(ctx context.Context, id protocol.SessionID) ([]protocol.Queued, error) {
-	return query(ctx, v, func(ctx context.Context, q persistence.Querier) ([]protocol.Queued, error) {
-		return core.Queue(ctx, q, id)
-	})
-}
-
-// QueueEdit replaces the content of a queued prompt.
-func (v *VM) QueueEdit(ctx context.Context, id protocol.SessionID, prompt protocol.PromptID, content []byte) error {
-	blocks, err := acp.Blocks(content)
-	if err != nil {
-		return invalidContent(err)
-	}
-	return v.queue(ctx, id, func(t sessions.Token, at protocol.TimeMS) sessions.Input {
-		return sessions.QueueEdit{Token: t, ID: prompt, Blocks: blocks, Hash: acp.InputHash(blocks), At: at}
-	})
-}
-
-// QueueRemove takes a prompt out of the queue. Who waits for it is told that it
-// was cancelled.
-func (v *VM) QueueRemove(ctx context.Context, id protocol.SessionID, prompt protocol.PromptID) error {
-	return v.queue(ctx, id, func(t sessions.Token, at protocol.TimeMS) sessions.Input {
-		return sessions.QueueRemove{Token: t, ID: prompt, At: at}
-	})
-}
-
-// QueueResume goes on with a queue that is paused behind a turn of which it is not
-// known how far it came, or whose owner has gone.
-func (v *VM) QueueResume(ctx context.Context, id protocol.SessionID) error {
-	return v.queue(ctx, id, func(t sessions.Token, at protocol.TimeMS) sessions.Input {
-		return sessions.QueueResume{Token: t, At: at}
-	})
-}
-
-func (v *VM) queue(ctx context.Context, id protocol.SessionID, input func(sessions.Token, protocol.TimeMS) sessions.Input) error {
-	m := queueRequest{input: input, Promise: kernel.NewPromise[kernel.Done]()}
-	_, err := ask(ctx, v, id, m, m.Promise)
-	return err
 }
 
 // Config returns how the agent is set in a session, as it said last: its config
@@ -283,56 +233,6 @@ func (v *VM) Sessions(ctx context.Context, cursor string, limit int) ([]protocol
 // Check examines the database of the VM and returns what is wrong with it.
 func (v *VM) Check(ctx context.Context) ([]core.Finding, error) {
 	return query(ctx, v, core.Check)
-}
-
-// Close ends the VM from the leaves up: turns are settled, adapters stopped with
-// all their processes, the store drained, checkpointed and closed.
-func (v *VM) Close(ctx context.Context) error {
-	v.closed.Store(true)
-	m := beginClose{kernel.NewPromise[closing]()}
-	v.send(m)
-	parts, err := m.Wait(ctx)
-	if err != nil {
-		return v.explain(err)
-	}
-	err = v.unload(ctx, parts.sessions)
-	for _, pid := range parts.sessions {
-		err = errors.Join(err, v.node.poison(pid))
-	}
-	if parts.store != nil {
-		err = errors.Join(err, v.drain(ctx, parts.store), v.node.poison(parts.store))
-	}
-	err = errors.Join(err, v.node.poison(v.pid))
-	gone := forgetVM{name: v.name, pid: v.pid, Promise: kernel.NewPromise[kernel.Done]()}
-	v.node.system.Root.Send(v.node.root, gone)
-	_, ferr := gone.Wait(ctx)
-	return errors.Join(err, ignoreStopping(ferr))
-}
-
-func (v *VM) unload(ctx context.Context, pids []*actor.PID) error {
-	ctx, cancel := context.WithTimeout(ctx, unloadGrace)
-	defer cancel()
-	asked := make([]kernel.Promise[kernel.Done], len(pids))
-	for i, pid := range pids {
-		m := unloadRequest{kernel.NewPromise[kernel.Done]()}
-		asked[i] = m.Promise
-		v.node.system.Root.Send(pid, m)
-	}
-	var errs []error
-	for _, p := range asked {
-		_, err := p.Wait(ctx)
-		errs = append(errs, ignoreStopping(err))
-	}
-	return errors.Join(errs...)
-}
-
-func (v *VM) drain(ctx context.Context, pid *actor.PID) error {
-	ctx, cancel := context.WithTimeout(ctx, drainGrace)
-	defer cancel()
-	m := store.Drain{Promise: kernel.NewPromise[kernel.Done]()}
-	v.node.system.Root.Send(pid, m)
-	_, err := m.Wait(ctx)
-	return ignoreStopping(err)
 }
 
 func (v *VM) send(m any) { v.node.system.Root.Send(v.pid, m) }
