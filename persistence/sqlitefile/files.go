@@ -14,14 +14,19 @@ const (
 )
 
 // files is a file system of one database and its log, for reading.
-type files struct{ at place }
+type files struct {
+	at  place
+	rec *recorder // of what is read of the database; nil: nobody's
+}
 
 // Open implements fs.FS. SQLite insists on opening a log for a database whose
 // header says that it has one, and would make it; it is given an empty one.
 func (f files) Open(name string) (fs.File, error) {
 	var suffix string
+	var rec *recorder
 	switch name {
 	case mainName:
+		rec = f.rec
 	case logName:
 		suffix = "-wal"
 	default:
@@ -34,7 +39,7 @@ func (f files) Open(name string) (fs.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &seeker{File: file}, nil
+	return &seeker{File: file, rec: rec}, nil
 }
 
 // Stat implements fs.StatFS: it is the truth, where Open makes up an empty log.
@@ -48,7 +53,8 @@ func (f files) Stat(name string) (fs.FileInfo, error) {
 // seeker reads with one system call where a file needs two.
 type seeker struct {
 	*os.File
-	at int64
+	at  int64
+	rec *recorder
 }
 
 func (s *seeker) Seek(offset int64, _ int) (int64, error) {
@@ -58,6 +64,7 @@ func (s *seeker) Seek(offset int64, _ int) (int64, error) {
 
 func (s *seeker) Read(b []byte) (int, error) {
 	n, err := s.ReadAt(b, s.at)
+	s.rec.note(s.at, b[:n])
 	s.at += int64(n)
 	return n, err
 }

@@ -39,7 +39,8 @@ func dsn(path, settings string) string {
 type handle struct {
 	source *source
 	writer *engine.Conn
-	file   identity // of the file that the writer has open
+	file   identity            // of the file that the writer has open
+	asked  []persistence.Query // what its inspection asked
 
 	closed atomic.Bool
 	mu     sync.Mutex // held through a Query; Idle closes the reader under it
@@ -236,7 +237,8 @@ func (h *handle) closeReader() error {
 
 // Close implements persistence.DB. The handle is released whatever it returns;
 // its error says what could not be done before: with ClassBusy, that a reader of
-// another process kept the log from being emptied, which loses nothing.
+// another process kept the log from being emptied, which loses nothing. Without
+// an error it asks again what the inspection asked, for the next opening.
 func (h *handle) Close() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -249,7 +251,11 @@ func (h *handle) Close() error {
 	}
 	errs = append(errs, h.writer.Close())
 	h.source.open = false
-	return errors.Join(errs...)
+	err := errors.Join(errs...)
+	if err == nil {
+		h.source.recall = remember(h.source.at, h.asked)
+	}
+	return err
 }
 
 // lastCheckpoint leaves an empty log behind, if it can do so soon: somebody is

@@ -25,6 +25,6 @@ func held(path string) bool {
 	if err != nil {
 		return true // or it cannot be told
 	}
-	_ = l.release() // of a lock that nothing was done under
+	_ = l.release(nil) // of a lock that nothing was done under
 	return false
 }

@@ -20,9 +20,10 @@ import (
 type lock struct {
 	file     *os.File
 	writable bool
+	left     []byte // what the last holder left in the file for the next; read before it is overwritten
 }
 
-// holder is the one line of a lock file: whoever holds it.
+// holder is the one line of a lock file that is held: whoever holds it.
 type holder struct {
 	PID       int    `json:"pid"`
 	StartTime uint64 `json:"startTime"` // clock ticks since boot; 0 where the system does not say
@@ -75,8 +76,9 @@ func takeLock(path string, how lockMode, h holder) (*lock, error) {
 	for until := time.Now().Add(settle); ; time.Sleep(settlePause) {
 		l, err := tryLock(path, how)
 		if err == nil && l != nil && l.writable {
+			l.left = l.read()
 			if err = l.write(h); err != nil {
-				err = errors.Join(lockError(path, err), l.release())
+				err = errors.Join(lockError(path, err), l.release(nil))
 			}
 		}
 		if err == nil {
@@ -179,13 +181,29 @@ func (l *lock) write(h holder) error {
 	return l.file.Truncate(int64(len(line)))
 }
 
+// read returns the lines of a recall, or nothing.
+func (l *lock) read() []byte {
+	lines := make([]byte, maxRecallBytes+1)
+	n, err := l.file.ReadAt(lines, 0)
+	if err != io.EOF || n == 0 || n > maxRecallBytes { // no EOF: there is more
+		return nil
+	}
+	return lines[:n:n]
+}
+
 // release gives the lock back. The line goes first, so that nobody takes this
-// process, which lives on, for the next holder. Unlocking is said outright: a
-// child between fork and exec has a copy of the descriptor.
-func (l *lock) release() error {
+// process, which lives on, for the next holder; left, if it is not empty, is put
+// in its place for the next one. Unlocking is said outright: a child between fork
+// and exec has a copy of the descriptor.
+func (l *lock) release(left []byte) error {
 	var errs []error
 	if l.writable {
 		errs = append(errs, l.file.Truncate(0))
+		if len(left) > 0 {
+			// A part of it, on a full disk, is no recall: its hash is missing.
+			// That makes the next opening slower, and this one no failure.
+			_, _ = l.file.WriteAt(left, 0)
+		}
 	}
 	errs = append(errs, unix.Flock(int(l.file.Fd()), unix.LOCK_UN), l.file.Close())
 	return errors.Join(errs...)

@@ -42,7 +42,11 @@ func (s *snapshot) Close() error {
 
 // openSnapshot opens what is at the place; nothing at all and an empty file are
 // an empty database. It fails on what is not SQLite.
-func openSnapshot(at place) (*snapshot, error) {
+func openSnapshot(at place) (*snapshot, error) { return lookInto(at, nil) }
+
+// lookInto is openSnapshot that notes in rec, if that is not nil, what is read of
+// a database that is opened where it lies; of a copy it notes nothing.
+func lookInto(at place, rec *recorder) (*snapshot, error) {
 	info, err := at.stat()
 	if err != nil {
 		return nil, err
@@ -58,11 +62,11 @@ func openSnapshot(at place) (*snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	open := openFiles
+	open := func() (*snapshot, error) { return openFiles(at, rec) }
 	if hot {
-		open = openCopy
+		open = func() (*snapshot, error) { return openCopy(at) }
 	}
-	s, err := open(at)
+	s, err := open()
 	if err != nil {
 		return nil, err
 	}
@@ -123,8 +127,8 @@ func hotJournal(at place) (bool, error) {
 }
 
 // openFiles opens the database where it lies.
-func openFiles(at place) (*snapshot, error) {
-	name, registered, err := vfs.New(files{at: at})
+func openFiles(at place, rec *recorder) (*snapshot, error) {
+	name, registered, err := vfs.New(files{at: at, rec: rec})
 	if err != nil {
 		return nil, fmt.Errorf("register file system: %w", err)
 	}

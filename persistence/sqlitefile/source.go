@@ -10,7 +10,9 @@
 //
 // For PATH there are PATH (0600), PATH-wal and PATH-shm of SQLite, and PATH.lock
 // of ours, which is never deleted: deleting a lock file lets two processes hold
-// two files of that name.
+// two files of that name. While it is held it has one line, which says by whom.
+// After a clean end it has a recall: what the inspection was told, and a hash of
+// the bytes that this follows from, which spares the next opening a connection.
 //
 // # Concurrency
 //
@@ -69,6 +71,7 @@ type source struct {
 	file    fs.FileInfo
 	suspect bool // the log may hold a commit that no disk holds; see openWriter
 	noticed bool
+	recall  *recall // what Release leaves behind for the next Open; nil: nothing
 }
 
 // Acquire locks the database at path for this process. Errors are
@@ -112,6 +115,10 @@ func Acquire(path string, o Options) (persistence.Source, error) {
 		return nil, err
 	}
 	s := &source{at: at, o: o, lock: l}
+	if l != nil {
+		s.recall = parseRecall(l.left)
+		l.left = nil // a lock is held for as long as a VM is awake
+	}
 	// Only under the lock is the answer good: the last holder may just have
 	// created it.
 	if present, err = at.present(); err == nil && !present && !o.Create {
@@ -133,6 +140,10 @@ func notFound(at place) error {
 // program locks the file, CodeVMFenced if the lock file is not the one locked
 // any more, CodeStorageError for a damaged file, one replaced while this Source
 // held it, and anything else.
+//
+// An inspection MUST ask only what the database alone decides, no clock and no
+// chance: if not a byte that decides it has changed since the database was last
+// closed, its questions are answered as they were then.
 func (s *source) Open(inspect func(persistence.Querier) error) (persistence.DB, error) {
 	if s.open {
 		return nil, protocol.Errorf(protocol.CodeInternal, "open %s: the last handle of this source is still open", s.at.base)
@@ -140,6 +151,44 @@ func (s *source) Open(inspect func(persistence.Querier) error) (persistence.DB, 
 	if err := s.check(); err != nil {
 		return nil, err
 	}
+	if s.o.ReadOnly {
+		return s.openReadOnly(inspect)
+	}
+	i, err := s.inspector()
+	if err != nil {
+		return nil, s.openError(err)
+	}
+	if err := inspect(i); err != nil {
+		return nil, and(err, i.close())
+	}
+	if err := i.close(); err != nil {
+		return nil, s.openError(err)
+	}
+	s.recall = nil // from here on it may not be true any more
+	h, err := s.openWriter()
+	if err != nil {
+		return nil, s.openError(err)
+	}
+	s.open, h.asked = true, i.asked
+	return h, nil
+}
+
+// inspector returns what an inspection asks. Without a recall that holds, what is
+// no sound database is refused here, before anybody is asked to judge it.
+func (s *source) inspector() (*inspector, error) {
+	if s.recall != nil && s.recall.holds(s.at) {
+		return &inspector{at: s.at, recall: s.recall}, nil
+	}
+	s.recall = nil
+	look, err := openSnapshot(s.at)
+	if err != nil {
+		return nil, err
+	}
+	return &inspector{at: s.at, look: look}, nil
+}
+
+// openReadOnly opens a handle that reads what the inspection reads.
+func (s *source) openReadOnly(inspect func(persistence.Querier) error) (persistence.DB, error) {
 	look, err := openSnapshot(s.at)
 	if err != nil {
 		return nil, s.openError(err)
@@ -147,19 +196,8 @@ func (s *source) Open(inspect func(persistence.Querier) error) (persistence.DB, 
 	if err := inspect(look); err != nil {
 		return nil, and(err, look.Close())
 	}
-	if s.o.ReadOnly {
-		s.open = true
-		return &snapshotHandle{snapshot: look, source: s}, nil
-	}
-	if err := look.Close(); err != nil {
-		return nil, s.openError(err)
-	}
-	h, err := s.openWriter()
-	if err != nil {
-		return nil, s.openError(err)
-	}
 	s.open = true
-	return h, nil
+	return &snapshotHandle{snapshot: look, source: s}, nil
 }
 
 // recognize refuses a file that is no database, while nothing has been made
@@ -203,7 +241,7 @@ func (s *source) Release() error {
 	if s.lock == nil {
 		return nil
 	}
-	return s.lock.release()
+	return s.lock.release(s.recall.encode())
 }
 
 // openError turns what went wrong into the error of Open.

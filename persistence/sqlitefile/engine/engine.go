@@ -29,9 +29,13 @@ import (
 	"strings"
 
 	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
 
 	"agentos/persistence"
 )
+
+// Version is that of SQLite itself.
+const Version = sqlite3.SQLITE_VERSION
 
 // sqliteDriver is the registered driver, which alone has the functions and
 // collations of the package; one made by hand has none. setup is what went
