@@ -86,7 +86,8 @@ type Source interface {
 	// Open opens a handle. Before anything is written, not even a pragma,
 	// inspect is called with a reader on what is there (nothing, for a new
 	// database); if it returns an error the database is unchanged, byte for
-	// byte, and Open returns that error.
+	// byte, and Open returns that error. It may be answered from what an earlier
+	// handle has read of the same bytes, so it asks what the database alone decides.
 	Open(inspect func(Querier) error) (DB, error)
 	// Release gives the lock back. It is called once, after the last DB of this
 	// source was closed.
