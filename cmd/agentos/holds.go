@@ -3,45 +3,60 @@ package main
 import (
 	"context"
 	"sync"
+
+	"agentos/protocol"
 )
 
-// holds counts what keeps a VM of this process awake: turns, from reservation to
-// their stored end. It is the runtime's host.
+// holds is what keeps a VM of this process awake: turns, from reservation to their
+// stored end. It is the runtime's host.
 type holds struct {
 	mu    sync.Mutex
-	n     int
-	empty chan struct{} // closed while n is 0
+	by    map[string]int // what holds, a prompt's id for a turn
+	empty chan struct{}  // closed while nothing does
 }
 
 func newHolds() *holds {
-	h := &holds{empty: make(chan struct{})}
+	h := &holds{by: map[string]int{}, empty: make(chan struct{})}
 	close(h.empty)
 	return h
 }
 
 // Hold implements actors.Host.
-func (h *holds) Hold(string, string) {
+func (h *holds) Hold(_, reason string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.n++; h.n == 1 {
+	if len(h.by) == 0 {
 		h.empty = make(chan struct{})
 	}
+	h.by[reason]++
 }
 
 // Release implements actors.Host.
-func (h *holds) Release(string, string) {
+func (h *holds) Release(_, reason string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.n--; h.n == 0 {
+	if h.by[reason] > 1 {
+		h.by[reason]--
+		return
+	}
+	if h.by[reason] == 0 {
+		return // never held here
+	}
+	if delete(h.by, reason); len(h.by) == 0 {
 		close(h.empty)
 	}
 }
 
-// running returns how many turns there are.
-func (h *holds) running() int {
+// others reports whether anything but the turn of own is going on: that one may
+// be held for a moment longer than its answer needs.
+func (h *holds) others(own protocol.PromptID) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.n
+	n := len(h.by)
+	if h.by[string(own)] > 0 {
+		n--
+	}
+	return n > 0
 }
 
 // wait returns when nothing is held, or with the error of ctx.

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 
+	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
 	"agentos/actors"
@@ -136,5 +137,6 @@ func (a *app) prompt(cmd *cobra.Command, f promptFlags, args []string) error {
 	signals := listen()
 	defer signals.stop()
 	t := &turn{app: a, flags: f, place: p, signals: signals, first: p.new()}
-	return t.run(actors.Prompt{Session: open.Session, Content: content, Key: f.key, Queue: f.queue, Now: f.now, Open: open, IfAsked: sessions.EndTurn})
+	id := protocol.PromptID(uuid.Must(uuid.NewV7()).String())
+	return t.run(actors.Prompt{Session: open.Session, ID: id, Content: content, Key: f.key, Queue: f.queue, Now: f.now, Open: open, IfAsked: sessions.EndTurn})
 }

@@ -76,7 +76,7 @@ func (t *turn) run(p actors.Prompt) error {
 	if t.blind != nil {
 		t.note("the rest of the turn could not be shown (" + t.blind.Error() + "); agentos history has it")
 	}
-	t.linger(r)
+	t.linger(r, p.ID)
 	err = t.close(r, err)
 	if note := r.skipped.String(); note != "" { // the counts are complete when the agent has ended
 		t.note(note)
@@ -109,15 +109,14 @@ func (t *turn) enqueue(r *openedVM, p actors.Prompt) error {
 		t.note(fmt.Sprintf("queued in session %s, position %d", p.Session, queued.Position))
 	}
 	t.out.Flush()
-	t.linger(r)
+	t.linger(r, "")
 	return nil
 }
 
-// linger waits for turns of the queue that this process runs: nobody else would
-// until the next prompt. The person can end that.
-func (t *turn) linger(r *openedVM) {
-	n := r.holds.running()
-	if n == 0 || t.stopped {
+// linger waits for turns of the queue that this process runs, beside its own, which
+// has ended: nobody else would until the next prompt. The person can end that.
+func (t *turn) linger(r *openedVM, own protocol.PromptID) {
+	if t.stopped || !r.holds.others(own) {
 		return
 	}
 	t.note("running what is queued; Ctrl-C stops that, and leaves the rest in the queue")
