@@ -49,6 +49,11 @@ type Tx struct {
 	// Waves run in order. Statements of one wave are independent of each other:
 	// a handle may run them in any order or all at once.
 	Waves [][]Stmt
+	// Relaxed says that the transaction need not survive a power cut by itself: it
+	// means nothing without a later one, which makes both durable. Whatever else a
+	// transaction promises it keeps, over the end of the process too. A handle may
+	// pass it over.
+	Relaxed bool
 }
 
 // Query is one read.

@@ -65,52 +65,25 @@ func openHandle(e *kernel.Env, d protocol.Descriptor, sources Sources) (opened *
 // leftovers are the sessions that a lost runtime was busy with.
 type leftovers struct{ accepted, deleting []protocol.SessionID }
 
-// begin takes the fence and lists what was left. The two run side by side, as to
-// open a connection that reads takes as long as a commit, and somebody waits for
-// the VM. That is as good as one after the other: nobody else can write while we
-// hold the source's lock, and the lists count only once the fence is ours.
+// begin takes the fence and lists what was left. The look at the database has read
+// the epoch already, unless the fence's table was not there yet.
 func (h *handle) begin() (left leftovers, err error) {
-	if h.found == 0 { // the fence's table was not there before this opening
-		h.epoch, err = actorstate.TakeFence(context.Background(), h.db, h.owner, h.env.IDs())
-		if err != nil {
-			return leftovers{}, storageError(err)
-		}
-		err = h.list(&left)
-		return left, err
+	ctx := context.Background()
+	if h.found == 0 {
+		h.epoch, err = actorstate.TakeFence(ctx, h.db, h.owner, h.env.IDs())
+	} else {
+		h.epoch, err = actorstate.TakeFenceAfter(h.db, h.found, h.owner, h.env.IDs())
 	}
-	listed := make(chan error, 1)
-	go func() { listed <- h.list(&left) }() // ends with two reads; waited for below
-	err = h.take()
-	if lerr := <-listed; err == nil {
-		err = lerr
+	if err == nil {
+		left.accepted, err = core.AcceptedSessions(ctx, h)
 	}
-	return left, err
-}
-
-// take takes the fence after the epoch that the look at the database has found.
-func (h *handle) take() (err error) {
-	defer caught(&err)
-	h.epoch, err = actorstate.TakeFenceAfter(h.db, h.found, h.owner, h.env.IDs())
+	if err == nil {
+		left.deleting, err = core.DeletingSessions(ctx, h)
+	}
 	if err != nil {
-		return storageError(err)
+		return leftovers{}, storageError(err)
 	}
-	return nil
-}
-
-func (h *handle) list(left *leftovers) (err error) {
-	defer caught(&err)
-	if left.accepted, err = core.AcceptedSessions(context.Background(), h); err != nil {
-		return err
-	}
-	left.deleting, err = core.DeletingSessions(context.Background(), h)
-	return err
-}
-
-// caught makes a panic the error: on a goroutine of ours it would end the process.
-func caught(err *error) {
-	if r := recover(); r != nil {
-		*err = panicError(r)
-	}
+	return left, nil
 }
 
 func (h *handle) open() error {

@@ -40,7 +40,9 @@ func TakeFence(ctx context.Context, db persistence.DB, ownerJSON, key string) (e
 // CodeVMFenced and has changed nothing.
 func TakeFenceAfter(db persistence.DB, last int64, ownerJSON, key string) (epoch int64, err error) {
 	epoch = last + 1
-	err = db.Tx(persistence.Tx{Key: key, Waves: [][]persistence.Stmt{{{
+	// Whoever could still hold an older epoch sees this one at once. After a power
+	// cut nobody does, and an epoch under which nothing was written is as good again.
+	err = db.Tx(persistence.Tx{Key: key, Relaxed: true, Waves: [][]persistence.Stmt{{{
 		SQL:  takeFence,
 		Rows: [][]persistence.Value{{epoch, ownerJSON, key, last}},
 		Want: 1,

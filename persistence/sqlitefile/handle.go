@@ -42,10 +42,17 @@ type handle struct {
 	file   identity            // of the file that the writer has open
 	asked  []persistence.Query // what its inspection asked
 
-	closed atomic.Bool
-	mu     sync.Mutex // held through a Query; Idle closes the reader under it
-	reader *engine.Conn
+	closed  atomic.Bool
+	writing sync.Mutex // held through every use of the writer
+	mu      sync.Mutex // held through a Query; Idle closes the reader under it
+	reader  *engine.Conn
+	reads   int // that the writer has served since there was a reader last
 }
+
+// firstReads is how many reads the writer serves before there is a connection for
+// them: to open one takes several times as long as what somebody wants to see of a
+// VM that has just been opened.
+const firstReads = 4
 
 // identity tells one file from another; cheaper than a fs.FileInfo.
 type identity struct{ dev, ino uint64 }
@@ -167,14 +174,53 @@ func (h *handle) Tx(tx persistence.Tx) error {
 	if h.closed.Load() {
 		return errClosed()
 	}
-	// SQLite would go on writing into a file that has no name any more, and
-	// every commit would be gone with the last descriptor.
+	if err := h.inPlace(); err != nil {
+		return err
+	}
+	h.writing.Lock()
+	defer h.writing.Unlock()
+	err := h.write(tx)
+	if e := persistence.AsError(err); e != nil && e.Outcome == persistence.Unknown && e.Class == persistence.ClassIO {
+		h.source.suspect = true
+	}
+	return err
+}
+
+// inPlace refuses a file that is not at its path any more: SQLite would go on with
+// one that has no name, and every commit would be gone with the last descriptor.
+func (h *handle) inPlace() error {
 	if id, err := identify(h.source.at.file("")); err != nil || id != h.file {
 		return trouble(persistence.ClassClosed, errors.New("the database file was removed or replaced while it was open"))
 	}
-	err := h.writer.Tx(tx)
-	if e := persistence.AsError(err); e != nil && e.Outcome == persistence.Unknown && e.Class == persistence.ClassIO {
-		h.source.suspect = true
+	return nil
+}
+
+// write runs a transaction, a relaxed one without a flush of its own: what it puts
+// into the log is flushed with the next that is not.
+func (h *handle) write(tx persistence.Tx) (err error) {
+	if !tx.Relaxed {
+		return h.writer.Tx(tx)
+	}
+	if _, err := h.writer.Exec("PRAGMA synchronous = OFF"); err != nil {
+		return err
+	}
+	defer func() {
+		if ferr := h.flushing(); ferr != nil {
+			h.closed.Store(true) // nothing may be written without a flush
+			err = errors.Join(err, ferr)
+		}
+	}()
+	return h.writer.Tx(tx)
+}
+
+// flushing has every commit flushed again, and makes sure of it.
+func (h *handle) flushing() error {
+	if _, err := h.writer.Exec("PRAGMA synchronous = FULL"); err != nil {
+		return err
+	}
+	row, err := h.writer.Exec("PRAGMA synchronous")
+	if err == nil && (len(row) != 1 || row[0] != int64(2)) {
+		err = trouble(persistence.ClassOther, fmt.Errorf("synchronous = %v after a relaxed transaction", row))
 	}
 	return err
 }
@@ -186,12 +232,34 @@ func (h *handle) Query(ctx context.Context, q persistence.Query) ([][]persistenc
 	if h.closed.Load() {
 		return nil, errClosed()
 	}
+	if h.reader == nil && h.reads < firstReads && h.writing.TryLock() {
+		defer h.writing.Unlock()
+		h.reads++
+		return h.borrow(ctx, q)
+	}
 	if h.reader == nil {
 		if err := h.openReader(); err != nil {
 			return nil, err
 		}
 	}
 	return h.reader.Query(ctx, q)
+}
+
+// borrow reads on the writer's connection, which cannot write meanwhile.
+func (h *handle) borrow(ctx context.Context, q persistence.Query) (rows [][]persistence.Value, err error) {
+	if err := h.inPlace(); err != nil {
+		return nil, err
+	}
+	if _, err := h.writer.Exec("PRAGMA query_only = ON"); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if _, oerr := h.writer.Exec("PRAGMA query_only = OFF"); oerr != nil {
+			h.closed.Store(true)
+			rows, err = nil, errors.Join(err, oerr)
+		}
+	}()
+	return h.writer.Query(ctx, q)
 }
 
 func (h *handle) openReader() error {
@@ -221,6 +289,8 @@ func (h *handle) Idle() error {
 		errs = append(errs, h.closeReader())
 		h.mu.Unlock()
 	}
+	h.writing.Lock()
+	defer h.writing.Unlock()
 	errs = append(errs, h.checkpoint("PASSIVE"))
 	_, err := h.writer.Exec("PRAGMA shrink_memory")
 	return errors.Join(append(errs, err)...)
@@ -231,7 +301,7 @@ func (h *handle) closeReader() error {
 		return nil
 	}
 	r := h.reader
-	h.reader = nil
+	h.reader, h.reads = nil, 0
 	return r.Close()
 }
 
@@ -245,6 +315,8 @@ func (h *handle) Close() error {
 	if h.closed.Swap(true) {
 		return nil
 	}
+	h.writing.Lock()
+	defer h.writing.Unlock()
 	errs := []error{h.closeReader()}
 	if !h.writer.Lost() {
 		errs = append(errs, h.lastCheckpoint())
