@@ -27,6 +27,7 @@ type sessionActor struct {
 
 	machine  *sessions.Session // nil while loading and while at rest
 	resting  bool              // not loaded: the next request loads
+	gone     bool              // handed over: requests that still come belong to the VM
 	deleting bool              // the machine has taken a Delete: requests wait for its end
 	received int               // requests, ever
 	watched  bool              // by somebody, once
@@ -87,6 +88,10 @@ func (a *sessionActor) Receive(c actor.Context) {
 func (a *sessionActor) handle(c actor.Context, m any) {
 	if _, asked := m.(kernel.Request); asked {
 		a.received++
+	}
+	if r, asked := m.(kernel.Request); asked && a.gone {
+		c.Send(c.Parent(), toSession{a.id, r}) // it was sent before the VM knew
+		return
 	}
 	if _, asked := m.(kernel.Request); asked && a.deleting || a.machine == nil || a.healing != 0 {
 		a.early = append(a.early, m)

@@ -168,6 +168,7 @@ func (a *sessionActor) loaded(c actor.Context, m store.Loaded) {
 // handOver leaves a deleted session to its VM, with the requests that came behind
 // the deletion.
 func (a *sessionActor) handOver(c actor.Context) {
+	a.gone = true
 	c.Send(c.Parent(), gone{a.id})
 	for _, m := range a.early {
 		if r, asked := m.(kernel.Request); asked {
