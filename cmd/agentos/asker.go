@@ -11,7 +11,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"agentos/actors"
 	"agentos/cmd/agentos/transcript"
 	"agentos/protocol"
 )
@@ -24,9 +23,10 @@ type asker struct {
 	tty     *os.File
 	in      *bufio.Reader
 	style   transcript.Style
-	vm      *actors.VM
+	vm      machine
 	session protocol.SessionID
-	out     *stream // stdout if it is a terminal, which says nothing while a question is open; else nil
+	prompt  protocol.PromptID // whose turn it is
+	out     *stream           // stdout if it is a terminal, which says nothing while a question is open; else nil
 
 	mu     sync.Mutex
 	open   map[protocol.RequestID]*question // asked or about to be
@@ -69,7 +69,7 @@ func newAsker(t *turn) *asker {
 		return nil
 	}
 	a := &asker{
-		tty: tty, in: bufio.NewReader(tty), style: styleFor(tty), vm: t.vm, session: protocol.SessionID(t.flags.session),
+		tty: tty, in: bufio.NewReader(tty), style: styleFor(tty), vm: t.vm, session: protocol.SessionID(t.flags.session), prompt: t.prompt,
 		open: map[protocol.RequestID]*question{}, queue: make(chan *question, maxQuestions), gone: make(chan struct{}),
 	}
 	if t.app.style.Terminal {
@@ -185,7 +185,7 @@ func (a *asker) run() {
 func (a *asker) nobody() {
 	a.endLine()
 	a.line("  " + a.style.Bad("no answer; the turn is cancelled"))
-	err := bounded(func(ctx context.Context) error { return a.vm.Cancel(ctx, a.session, "") })
+	err := bounded(func(ctx context.Context) error { return a.vm.Cancel(ctx, a.session, a.prompt) })
 	if err != nil && !errors.Is(err, context.DeadlineExceeded) {
 		a.line("  " + a.style.Bad(transcript.Line(err.Error(), 200)))
 	}

@@ -63,11 +63,11 @@ func (a *app) config(cmd *cobra.Command, f configFlags, args []string) error {
 		settings = append(settings, actors.Setting{Mode: f.mode})
 	}
 	id := protocol.SessionID(f.session)
-	return a.changing(cmd, func(ctx context.Context, r *openedVM) error {
-		info, err := r.vm.Config(ctx, id)
+	return a.changing(cmd, func(ctx context.Context, r *access) error {
+		info, err := r.Config(ctx, id)
 		for _, s := range settings {
 			if err == nil {
-				info, err = r.vm.Configure(ctx, id, s)
+				info, err = r.Configure(ctx, id, s)
 			}
 		}
 		if err != nil {

@@ -11,6 +11,18 @@
 // characters made visible, but for --json and for --quiet into a file or pipe,
 // which are exact.
 //
+// # Who holds a VM
+//
+// Of the commands that use a VM one holds it (owner), and has a door (frontDoor): a
+// private socket, named in the lock file, at which package actors/gateway/http
+// answers. Every other one attaches there (access): what it asks for, a turn too,
+// runs in the owner, with the owner's environment. Both ways are the same interface,
+// machine, and a test runs one suite against both.
+//
+// An owner stays until the turns that others run in it have ended. If it dies, those
+// who were attached open the VM again, whoever is first, and ask what became of what
+// they had asked for.
+//
 // # Concurrency
 //
 // One goroutine prints. Beside it there are the one that hears signals, and in a

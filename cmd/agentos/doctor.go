@@ -22,6 +22,7 @@ import (
 type checkup struct {
 	VM        string               `json:"vm"`
 	Path      string               `json:"path"`
+	Through   *vmHolder            `json:"through,omitempty"` // whoever holds the VM and has looked at it
 	Owners    []ownerVersion       `json:"owners"`
 	Sessions  int64                `json:"sessions"`
 	Events    int64                `json:"events"`
@@ -53,7 +54,8 @@ func (a *app) doctorCommand() *cobra.Command {
 whether the counters of every session are those of its events, whether sequences have
 gaps, turns that a lost runtime left open, and rows without a session.
 
-It reads and changes nothing, so it can be run on a copy or a backup. Exit code 0: clean;
+It reads and changes nothing, so it can be run on a copy or a backup. A VM that is in use is
+looked at through the process that holds it. Exit code 0: clean;
 1: there is something, and the report says what helps.`,
 		Example: "  agentos doctor\n  agentos doctor --vm backup/vm.db\n  agentos doctor --json | jq .findings",
 		Args:    cobra.NoArgs,
@@ -73,6 +75,9 @@ func (a *app) doctor(cmd *cobra.Command, asJSON bool) error {
 	ctx, cancel := signals.context(context.Background())
 	defer cancel()
 	c, err := examine(ctx, p)
+	if protocol.CodeOf(err) == protocol.CodeVMInUse {
+		c, err = examineHeld(ctx, p, err)
+	}
 	if ctx.Err() != nil {
 		return interrupted{}
 	}
@@ -161,6 +166,14 @@ func (c *checkup) content(ctx context.Context, q persistence.Querier) error {
 	if err != nil {
 		return err
 	}
+	c.report(findings)
+	return c.count(func(cursor string) ([]protocol.SessionInfo, string, error) {
+		return core.Sessions(ctx, q, core.ListRequest{Cursor: cursor, Limit: sessionPage})
+	})
+}
+
+// report adds what contradicts what.
+func (c *checkup) report(findings []core.Finding) {
 	for _, f := range findings {
 		var id *protocol.SessionID
 		if f.Session != "" {
@@ -168,8 +181,12 @@ func (c *checkup) content(ctx context.Context, q persistence.Querier) error {
 		}
 		c.found(id, f.What, f.Detail, "restore a backup, or go on in a new session; this is a bug worth reporting")
 	}
+}
+
+// count adds up all sessions, which page lists.
+func (c *checkup) count(page func(cursor string) ([]protocol.SessionInfo, string, error)) error {
 	for cursor := ""; ; {
-		list, next, err := core.Sessions(ctx, q, core.ListRequest{Cursor: cursor, Limit: sessionPage})
+		list, next, err := page(cursor)
 		if err != nil {
 			return err
 		}
@@ -187,6 +204,9 @@ func (c *checkup) content(ctx context.Context, q persistence.Querier) error {
 // report is the checkup for a person.
 func (a *app) report(c *checkup) {
 	fmt.Fprintf(a.out, "%s\n", transcript.Line(c.Path, 1000))
+	if c.Through != nil {
+		fmt.Fprintln(a.out, transcript.Wrap("  in use: looked at through "+c.Through.String()+"; the file itself is checked when nobody holds it", a.style.Width(), 0, "  "))
+	}
 	for _, o := range c.Owners {
 		fmt.Fprintf(a.out, "  %s tables: version %d of %d\n", o.Name, o.Version, o.Supported)
 	}

@@ -87,7 +87,7 @@ func (c *console) fail(err error) int {
 // hints say what to do about an error whose message cannot know it.
 var hints = map[protocol.Code]string{
 	protocol.CodeVMNotFound: "agentos prompt TEXT makes it; --vm or AGENTOS_VM names another one",
-	protocol.CodeVMInUse:    "one process at a time may use a VM; --vm NAME uses another one",
+	protocol.CodeVMInUse:    "it cannot be joined; stop it, or use another VM with --vm NAME",
 
 	protocol.CodeAuthRequired:         "sessions keep their history; after signing in the same prompt goes on where it was",
 	protocol.CodeAdapterExited:        "what it said until then is kept; the next prompt starts the agent again and goes on",

@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"agentos/actors"
 	"agentos/cmd/agentos/transcript"
 	"agentos/persistence/core"
 	"agentos/protocol"
@@ -63,7 +62,7 @@ func (a *app) history(cmd *cobra.Command, f historyFlags) error {
 	if n := protocol.Sequence(f.before); given("before") {
 		cursor.Before = &n
 	}
-	return a.reading(cmd, func(ctx context.Context, vm *actors.VM) error {
+	return a.reading(cmd, func(ctx context.Context, vm machine) error {
 		h := &history{app: a, vm: vm, id: id, flags: f}
 		return h.print(ctx, cursor)
 	})
@@ -72,7 +71,7 @@ func (a *app) history(cmd *cobra.Command, f historyFlags) error {
 // history prints one session's events.
 type history struct {
 	app   *app
-	vm    *actors.VM
+	vm    machine
 	id    protocol.SessionID
 	flags historyFlags
 }

@@ -47,16 +47,16 @@ func (h *holds) Release(_, reason string) {
 	}
 }
 
-// others reports whether anything but the turn of own is going on: that one may
-// be held for a moment longer than its answer needs.
-func (h *holds) others(own protocol.PromptID) bool {
+// others returns how many turns there are but that of own: that one may be held for
+// a moment longer than its answer needs.
+func (h *holds) others(own protocol.PromptID) int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	n := len(h.by)
 	if h.by[string(own)] > 0 {
 		n--
 	}
-	return n > 0
+	return n
 }
 
 // wait returns when nothing is held, or with the error of ctx.

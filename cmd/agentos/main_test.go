@@ -120,6 +120,7 @@ func normalize(work, text string) string {
 type process struct {
 	cmd *exec.Cmd
 	out watched // of stdout and stderr together
+	end func()  // of what is no command, or of what reads the command; nil if nothing does
 }
 
 // watched is output that can be waited for.
@@ -165,11 +166,7 @@ func start(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 3 {
 		ts.Fatalf("usage: start NAME REGEXP PROGRAM ARGS...")
 	}
-	path, err := exec.LookPath(args[2])
-	ts.Check(err)
-	p := &process{cmd: exec.Command(path, args[3:]...)}
-	p.cmd.Args[0] = args[2]
-	p.cmd.Dir, p.cmd.Env = ts.MkAbs("."), environ(ts)
+	p := &process{cmd: command(ts, args[2], args[3:]...)}
 	p.cmd.Stdout, p.cmd.Stderr = &p.out, &p.out
 	ts.Check(p.cmd.Start())
 	ts.Defer(func() { _ = p.cmd.Process.Kill() }) // it has ended, if the script did its work
@@ -177,10 +174,20 @@ func start(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(p.out.await(regexp.MustCompile(args[1])))
 }
 
+// command is a program as the script itself would run it.
+func command(ts *testscript.TestScript, name string, args ...string) *exec.Cmd {
+	path, err := exec.LookPath(name)
+	ts.Check(err)
+	cmd := exec.Command(path, args...)
+	cmd.Args[0] = name
+	cmd.Dir, cmd.Env = ts.MkAbs("."), environ(ts)
+	return cmd
+}
+
 // environ is the environment of the script's own commands.
 func environ(ts *testscript.TestScript) []string {
 	var env []string
-	for _, name := range []string{"PATH", "HOME", "WORK", "TERM", "TMPDIR", "AGENTOS_DATA", "AGENTOS_VM", "NO_COLOR", "XDG_DATA_HOME", "GORACE"} {
+	for _, name := range []string{"PATH", "HOME", "WORK", "TERM", "TMPDIR", "AGENTOS_DATA", "AGENTOS_VM", "NO_COLOR", "XDG_DATA_HOME", "XDG_RUNTIME_DIR", "GORACE"} {
 		if value := ts.Getenv(name); value != "" {
 			env = append(env, name+"="+value)
 		}
@@ -222,6 +229,9 @@ func ends(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	late := time.AfterFunc(20*time.Second, func() { _ = p.cmd.Process.Kill() })
 	err = p.cmd.Wait()
+	if p.end != nil {
+		p.end()
+	}
 	if !late.Stop() {
 		ts.Fatalf("%s did not end; it said:\n%s", args[0], p.out.text.String())
 	}

@@ -41,7 +41,10 @@ command of an agent that is not in the catalog.
 
 When the agent asks for permission and the policy is ask, you are asked on the terminal;
 without one the turn ends with exit code 5. Ctrl-C cancels the turn and waits for its end;
-a second one stops waiting, and loses nothing that is stored.`
+a second one stops waiting, and loses nothing that is stored.
+
+If another command has the VM already, the turn runs in its process, with the environment
+that one was started in; what is shown here, asked here and cancelled here is the same.`
 
 const promptExamples = `  agentos prompt 'explain this repository'
   agentos prompt --session work --agent claude --cwd ~/src/site 'fix the tests'

@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"agentos/actors"
 	"agentos/cmd/agentos/transcript"
 	"agentos/protocol"
 	"agentos/protocol/acp"
@@ -48,7 +47,7 @@ func (a *app) queueListCommand() *cobra.Command {
 		Example: "  agentos queue list\n  agentos queue list --session work --json | jq -r .queueId",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.reading(cmd, func(ctx context.Context, vm *actors.VM) error {
+			return a.reading(cmd, func(ctx context.Context, vm machine) error {
 				return a.listQueue(ctx, vm, protocol.SessionID(session), asJSON)
 			})
 		},
@@ -58,7 +57,7 @@ func (a *app) queueListCommand() *cobra.Command {
 	return cmd
 }
 
-func (a *app) listQueue(ctx context.Context, vm *actors.VM, id protocol.SessionID, asJSON bool) error {
+func (a *app) listQueue(ctx context.Context, vm machine, id protocol.SessionID, asJSON bool) error {
 	if _, err := vm.Session(ctx, id); err != nil {
 		return err
 	}
@@ -108,7 +107,7 @@ func promptLine(content []byte) string {
 
 // changing runs something that changes what is stored of a session, and makes no
 // VM.
-func (a *app) changing(cmd *cobra.Command, do func(context.Context, *openedVM) error) error {
+func (a *app) changing(cmd *cobra.Command, do func(context.Context, *access) error) error {
 	p, err := a.place(cmd)
 	if err != nil {
 		return err
@@ -120,7 +119,7 @@ func (a *app) changing(cmd *cobra.Command, do func(context.Context, *openedVM) e
 	r, err := a.openVM(ctx, cmd.Name(), p, false)
 	if err == nil {
 		err = do(ctx, r)
-		if cerr := r.close(context.Background()); err == nil {
+		if cerr := r.finish(signals.next()); err == nil {
 			err = cerr
 		}
 	}
@@ -139,8 +138,8 @@ func (a *app) queueEditCommand() *cobra.Command {
 		Args:    cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			content := append(rawjson.AppendString([]byte(`[{"type":"text","text":`), args[1]), "}]"...)
-			return a.changing(cmd, func(ctx context.Context, r *openedVM) error {
-				return r.vm.QueueEdit(ctx, protocol.SessionID(session), protocol.PromptID(args[0]), content)
+			return a.changing(cmd, func(ctx context.Context, r *access) error {
+				return r.QueueEdit(ctx, protocol.SessionID(session), protocol.PromptID(args[0]), content)
 			})
 		},
 	}
@@ -156,8 +155,8 @@ func (a *app) queueRemoveCommand() *cobra.Command {
 		Example: "  agentos queue remove 01a22f4d-084f-730b-bf04-62715031fca4",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.changing(cmd, func(ctx context.Context, r *openedVM) error {
-				return r.vm.QueueRemove(ctx, protocol.SessionID(session), protocol.PromptID(args[0]))
+			return a.changing(cmd, func(ctx context.Context, r *access) error {
+				return r.QueueRemove(ctx, protocol.SessionID(session), protocol.PromptID(args[0]))
 			})
 		},
 	}
@@ -177,7 +176,7 @@ the rest stays queued.`,
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			id := protocol.SessionID(session)
-			return a.changing(cmd, func(ctx context.Context, r *openedVM) error {
+			return a.changing(cmd, func(ctx context.Context, r *access) error {
 				return a.resumeQueue(ctx, r, id)
 			})
 		},
@@ -186,21 +185,21 @@ the rest stays queued.`,
 	return cmd
 }
 
-func (a *app) resumeQueue(ctx context.Context, r *openedVM, id protocol.SessionID) error {
-	list, err := r.vm.Queue(ctx, id)
+func (a *app) resumeQueue(ctx context.Context, r *access, id protocol.SessionID) error {
+	list, err := r.Queue(ctx, id)
 	if err != nil {
 		return err
 	}
-	if err := r.vm.QueueResume(ctx, id); err != nil {
+	if err := r.QueueResume(ctx, id); err != nil {
 		return err
 	}
 	if len(list) > 0 {
 		a.note("running " + plural(len(list), "queued prompt"))
 	}
-	if err := r.holds.wait(ctx); err != nil {
+	if err := r.rest(ctx, id); err != nil {
 		return err
 	}
-	left, err := r.vm.Queue(ctx, id)
+	left, err := r.Queue(ctx, id)
 	if err == nil && len(left) > 0 {
 		err = protocol.Errorf(protocol.CodePromptInterrupted, "%s left in the queue; agentos history shows why, agentos queue resume goes on", plural(len(left), "prompt"))
 	}

@@ -71,7 +71,8 @@ func (a *app) root(args []string) *cobra.Command {
 	flags.SortFlags = false
 	flags.StringVar(&a.vm, "vm", "", "`VM` to use: a name, or the path of its .db file (default $AGENTOS_VM, else \"default\")")
 	flags.StringVar(&a.logLevel, "log-level", "", "`LEVEL` of the log on stderr: debug, info, warn, error, off (default $AGENTOS_LOG, else warn)")
-	root.AddCommand(a.promptCommand(), a.historyCommand(), a.sessionsCommand(), a.queueCommand(), a.configCommand(), a.agentsCommand(),
+	root.AddCommand(a.promptCommand(), a.watchCommand(), a.permitCommand(), a.cancelCommand(),
+		a.historyCommand(), a.sessionsCommand(), a.queueCommand(), a.configCommand(), a.agentsCommand(),
 		a.doctorCommand(), a.vmCommand(), a.benchCommand(), a.adapterCommand(), a.versionCommand())
 	wrap(root)
 	return root

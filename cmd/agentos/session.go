@@ -6,7 +6,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"agentos/actors"
 	"agentos/cmd/agentos/transcript"
 	"agentos/protocol"
 	"agentos/protocol/public"
@@ -21,7 +20,7 @@ func (a *app) sessionShowCommand() *cobra.Command {
 		Example: "  agentos sessions show work\n  agentos sessions show work --json | jq .state",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.reading(cmd, func(ctx context.Context, vm *actors.VM) error {
+			return a.reading(cmd, func(ctx context.Context, vm machine) error {
 				s, err := vm.Session(ctx, sessionArg(args))
 				if err != nil {
 					return err
@@ -85,8 +84,8 @@ runs nothing is no error.`,
 		Example: "  agentos sessions unload work",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.changing(cmd, func(ctx context.Context, r *openedVM) error {
-				return r.vm.Unload(ctx, protocol.SessionID(args[0]))
+			return a.changing(cmd, func(ctx context.Context, r *access) error {
+				return r.Unload(ctx, protocol.SessionID(args[0]))
 			})
 		},
 	}
@@ -103,11 +102,11 @@ back. What does not exist is no error.`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id := protocol.SessionID(args[0])
-			return a.changing(cmd, func(ctx context.Context, r *openedVM) error {
-				if _, err := r.vm.Session(ctx, id); protocol.CodeOf(err) == protocol.CodeSessionNotFound {
+			return a.changing(cmd, func(ctx context.Context, r *access) error {
+				if _, err := r.Session(ctx, id); protocol.CodeOf(err) == protocol.CodeSessionNotFound {
 					a.note("there is no session " + args[0])
 				}
-				return r.vm.Delete(ctx, id)
+				return r.Delete(ctx, id)
 			})
 		},
 	}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"agentos/actors"
 	"agentos/cmd/agentos/transcript"
 	"agentos/protocol"
 	"agentos/protocol/public"
@@ -29,7 +28,7 @@ func (a *app) sessionsCommand() *cobra.Command {
 			if limit < 1 {
 				return usage("--limit is at least 1, not %d", limit)
 			}
-			return a.reading(cmd, func(ctx context.Context, vm *actors.VM) error {
+			return a.reading(cmd, func(ctx context.Context, vm machine) error {
 				return a.listSessions(ctx, vm, limit, asJSON)
 			})
 		},
@@ -42,7 +41,7 @@ func (a *app) sessionsCommand() *cobra.Command {
 }
 
 // reading runs something that only reads the VM, and makes none.
-func (a *app) reading(cmd *cobra.Command, do func(context.Context, *actors.VM) error) error {
+func (a *app) reading(cmd *cobra.Command, do func(context.Context, machine) error) error {
 	p, err := a.place(cmd)
 	if err != nil {
 		return err
@@ -53,7 +52,7 @@ func (a *app) reading(cmd *cobra.Command, do func(context.Context, *actors.VM) e
 	defer cancel()
 	r, err := a.openVM(ctx, cmd.Name(), p, false)
 	if err == nil {
-		err = errors.Join(do(ctx, r.vm), r.close(context.Background()))
+		err = errors.Join(do(ctx, r), r.finish(signals.next()))
 	}
 	if ctx.Err() != nil {
 		return interrupted{}
@@ -61,7 +60,7 @@ func (a *app) reading(cmd *cobra.Command, do func(context.Context, *actors.VM) e
 	return err
 }
 
-func (a *app) listSessions(ctx context.Context, vm *actors.VM, limit int64, asJSON bool) error {
+func (a *app) listSessions(ctx context.Context, vm machine, limit int64, asJSON bool) error {
 	t := table{
 		head: []string{"SESSION", "AGENT", "STATE", "EVENTS", "UPDATED", "TITLE"},
 		give: []give{{24, 0}, {8, 3}, {14, 0}, {0, 4}, {17, 2}, {8, 1}},

@@ -10,7 +10,6 @@ import (
 	"agentos/actors"
 	"agentos/actors/feed"
 	"agentos/cmd/agentos/transcript"
-	"agentos/persistence/core"
 	"agentos/protocol"
 	"agentos/protocol/public"
 	"agentos/sessions"
@@ -21,6 +20,7 @@ const (
 	silenceNotice = 30 * time.Second       // without anything from the agent (S13)
 	cancelAgain   = 250 * time.Millisecond // a cancel that came before the turn hit nothing
 	hurry         = time.Second            // after a second interrupt
+	lateEvents    = 10 * time.Second       // behind the answer; they are there, or nearly
 )
 
 // turn is one run of `agentos prompt`.
@@ -31,12 +31,15 @@ type turn struct {
 	signals *signals
 	first   bool // the VM was made by this run
 
-	vm      *actors.VM
+	vm      *access
+	prompt  protocol.PromptID
 	out     *bufio.Writer // of stdout; flushed as soon as nothing more is there to print
 	show    view
-	asker   *asker            // nil: nobody can be asked
-	from    protocol.Sequence // the newest event before the turn
-	to      protocol.Sequence // the newest event seen
+	asker   *asker // nil: nobody can be asked
+	mine    ownTurn
+	seen    protocol.Sequence // the newest event that has come
+	from    protocol.Sequence // the newest event before those shown
+	to      protocol.Sequence // the newest event shown
 	blind   error             // why the turn could not be watched to its end
 	stopped bool              // by the first signal
 }
@@ -54,7 +57,7 @@ func (t *turn) run(p actors.Prompt) error {
 	if err != nil {
 		return err
 	}
-	t.vm = r.vm
+	t.vm, t.prompt = r, p.ID
 	t.out = bufio.NewWriterSize(t.app.out, 64<<10) // whose Flush never fails
 	t.show = t.newView()
 	if t.flags.noWait {
@@ -78,8 +81,8 @@ func (t *turn) run(p actors.Prompt) error {
 	}
 	t.linger(r, p.ID)
 	err = t.close(r, err)
-	if note := r.skipped.String(); note != "" { // the counts are complete when the agent has ended
-		t.note(note)
+	if own := r.holder(); own != nil && own.skipped.String() != "" { // the counts are complete when the agent has ended
+		t.note(own.skipped.String())
 	}
 	if t.stopped {
 		return interrupted{err}
@@ -89,7 +92,7 @@ func (t *turn) run(p actors.Prompt) error {
 
 // enqueue queues the prompt and says where it is. Its turn, like those before it,
 // runs in this process.
-func (t *turn) enqueue(r *openedVM, p actors.Prompt) error {
+func (t *turn) enqueue(r *access, p actors.Prompt) error {
 	ctx, cancel := t.signals.context(context.Background())
 	defer cancel()
 	queued, answer, err := t.vm.Enqueue(ctx, p)
@@ -113,22 +116,20 @@ func (t *turn) enqueue(r *openedVM, p actors.Prompt) error {
 	return nil
 }
 
-// linger waits for turns of the queue that this process runs, beside its own, which
-// has ended: nobody else would until the next prompt. The person can end that.
-func (t *turn) linger(r *openedVM, own protocol.PromptID) {
-	if t.stopped || !r.holds.others(own) {
+// linger waits for what else runs in this process. The person can end that; who has
+// cancelled his turn wants the queue to stay, but nothing of other people's is lost
+// with it.
+func (t *turn) linger(r *access, own protocol.PromptID) {
+	if held := r.holder(); t.stopped && held != nil && held.door.server.Prompts() == 0 {
 		return
 	}
-	t.note("running what is queued; Ctrl-C stops that, and leaves the rest in the queue")
-	ctx, cancel := t.signals.context(context.Background())
-	defer cancel()
-	if r.holds.wait(ctx) != nil {
+	if !r.linger(own, t.signals.next()) {
 		t.stopped = true
 	}
 }
 
 // open opens the VM, unless the person interrupts that.
-func (t *turn) open() (*openedVM, error) {
+func (t *turn) open() (*access, error) {
 	ctx, cancel := t.signals.context(context.Background())
 	defer cancel()
 	r, err := t.app.openVM(ctx, "prompt", t.place, true)
@@ -155,6 +156,7 @@ func (t *turn) follow(p actors.Prompt) (*protocol.Answer, error) {
 	if err != nil {
 		return nil, err
 	}
+	defer watch.Close()
 	// Done by a second signal: the answer is not waited for any more.
 	ctx, giveUp := context.WithCancel(context.Background())
 	defer giveUp()
@@ -173,126 +175,11 @@ func (t *turn) follow(p actors.Prompt) (*protocol.Answer, error) {
 	t.print(watch, ended)
 	<-ended
 	<-heeded
-	t.drain(watch)
+	t.catchUp(watch, p.Session)
 	if errors.Is(failure, context.Canceled) {
 		return nil, protocol.Errorf(protocol.CodePromptInterrupted, "stopped waiting for the end of the turn; agentos history shows what became of it")
 	}
 	return answer, failure
-}
-
-// watch begins behind what is stored now.
-func (t *turn) watch(id protocol.SessionID) (*feed.Subscription, error) {
-	ctx := context.Background()
-	page, err := t.vm.History(ctx, id, core.PageRequest{Limit: 1})
-	if err != nil && protocol.CodeOf(err) != protocol.CodeSessionNotFound {
-		return nil, err
-	}
-	t.from, t.to = page.Latest, page.Latest
-	return t.vm.Watch(ctx, id, page.Latest)
-}
-
-// print shows everything until the turn has ended.
-func (t *turn) print(watch *feed.Subscription, ended <-chan struct{}) {
-	ctx, cancel := until(context.Background(), ended)
-	defer cancel()
-	for ctx.Err() == nil {
-		patient, enough := context.WithTimeout(ctx, silenceNotice)
-		item, err := watch.Next(patient)
-		silent := patient.Err() != nil
-		enough()
-		switch {
-		case err == nil:
-			t.item(item)
-			t.drain(watch)
-			t.out.Flush()
-		case silent:
-			if ctx.Err() == nil {
-				t.silence()
-			}
-		default:
-			if !errors.Is(err, feed.ErrClosed) {
-				t.blind = err
-			}
-			return
-		}
-	}
-}
-
-// drain shows everything that is there without waiting. Behind the answer of the
-// turn that is all there is of it.
-func (t *turn) drain(watch *feed.Subscription) {
-	for t.blind == nil {
-		item, ok, err := watch.TryNext(context.Background())
-		if !ok || err != nil {
-			t.blind = err
-			return
-		}
-		t.item(item)
-	}
-}
-
-func (t *turn) item(i feed.Item) {
-	t.show.item(i)
-	if i.Event == nil {
-		return
-	}
-	t.to = i.Event.Sequence
-	if i.Event.Kind != protocol.KindUpdate {
-		t.out.Flush() // before a question is put on the same terminal
-	}
-	switch i.Event.Kind {
-	case protocol.KindPermissionRequest:
-		t.asker.ask(*i.Event)
-	case protocol.KindPermissionResponse:
-		t.asker.over(i.Event.Request)
-	}
-}
-
-// heed waits for signals. The first one cancels the turn, durably; its end is
-// waited for. The second one ends it whatever the agent does.
-func (t *turn) heed(id protocol.SessionID, ended <-chan struct{}, giveUp func()) {
-	select {
-	case <-ended:
-		return
-	case <-t.signals.first:
-	}
-	t.stopped = true
-	if t.app.notes.Terminal {
-		fmt.Fprintln(t.app.err) // behind the terminal's own ^C
-	}
-	t.note("cancelling the turn; a second interrupt stops waiting for the agent")
-	for {
-		// Again and again: a cancel that overtakes its turn hits nothing, and one
-		// that was heard before does no harm.
-		if err := bounded(func(ctx context.Context) error { return t.vm.Cancel(ctx, id, "") }); err != nil {
-			t.note("cancel: " + err.Error())
-		}
-		select {
-		case <-ended:
-			return
-		case <-time.After(cancelAgain):
-		case <-t.signals.second:
-			t.interrupt(id, ended)
-			giveUp()
-			return
-		}
-	}
-}
-
-// interrupt ends the turn now: the session settles it at once, and only the
-// agent's process may take longer.
-func (t *turn) interrupt(id protocol.SessionID, ended <-chan struct{}) {
-	unloaded := make(chan error, 1)
-	go func() { // ends in time; the process may end before it
-		unloaded <- bounded(func(ctx context.Context) error { return t.vm.Unload(ctx, id) })
-	}()
-	select {
-	case <-ended:
-	case err := <-unloaded:
-		if err != nil {
-			t.note("unload: " + err.Error())
-		}
-	}
 }
 
 // bounded does something that must not hold up the end of the process.
@@ -305,7 +192,7 @@ func bounded(do func(context.Context) error) error {
 // close closes the VM behind the turn. Agents take seconds to end; who has seen
 // the answer and interrupts does not wait for that. What is left ends with this
 // process: the guard of every agent sees to it.
-func (t *turn) close(r *openedVM, turnError error) error {
+func (t *turn) close(r *access, turnError error) error {
 	now := t.signals.first
 	if t.stopped {
 		now = t.signals.second
@@ -326,16 +213,6 @@ func (t *turn) close(r *openedVM, turnError error) error {
 		t.note("close the VM: " + err.Error())
 	}
 	return turnError
-}
-
-// silence tells a person that nothing is wrong on this side.
-func (t *turn) silence() {
-	if t.flags.json || t.flags.quiet || t.asker.waiting() {
-		return
-	}
-	t.show.ended()
-	t.out.Flush()
-	t.note(fmt.Sprintf("nothing from the agent for %v; it may be thinking, Ctrl-C cancels the turn", silenceNotice))
 }
 
 func (t *turn) note(text string) { t.app.note(text) }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"agentos/actors/gateway/door"
 	"agentos/cmd/agentos/transcript"
 	"agentos/persistence/sqlitefile"
 	"agentos/protocol"
@@ -247,6 +248,7 @@ func (a *app) vmDelete(p place) error {
 			err = errors.Join(err, rerr)
 		}
 	}
+	door.Sweep(filepath.Dir(p.path), p.path)
 	err = errors.Join(err, os.RemoveAll(p.scriptedDir()), os.Remove(p.path+".lock"), source.Release())
 	if err != nil {
 		return protocol.Errorf(protocol.CodeStorageError, "not all of %s could be removed: %w", p.path, err)

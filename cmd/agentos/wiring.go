@@ -11,26 +11,24 @@ import (
 	"sync"
 	"time"
 
-	"go.uber.org/zap"
-
 	"agentos/actors"
-	"agentos/persistence"
-	"agentos/persistence/sqlitefile"
 	"agentos/protocol"
 	"agentos/protocol/jsonrpc"
 )
 
-// openedVM is one VM that this process has opened.
-type openedVM struct {
+// owner is a VM that this process holds.
+type owner struct {
 	vm      *actors.VM
 	node    *actors.Node
+	door    *frontDoor
 	skipped skipped
 	holds   *holds
 }
 
-// openVM opens the VM at p for a command. ctx bounds the opening.
-func (a *app) openVM(ctx context.Context, command string, p place, create bool) (*openedVM, error) {
-	r := &openedVM{skipped: skipped{counts: map[jsonrpc.DiagnosticKind]int64{}}, holds: newHolds()}
+// own opens the VM at p in this process, with a door for others. ctx bounds the
+// opening.
+func (a *app) own(ctx context.Context, command string, p place, create bool) (*owner, error) {
+	r := &owner{skipped: skipped{counts: map[jsonrpc.DiagnosticKind]int64{}}, holds: newHolds()}
 	log, err := a.logger()
 	if err != nil {
 		return nil, err
@@ -39,8 +37,9 @@ func (a *app) openVM(ctx context.Context, command string, p place, create bool) 
 	if err != nil {
 		return nil, err
 	}
+	r.door = newFrontDoor(command, log)
 	r.node, err = actors.Start(actors.Config{
-		Sources:    sources(command, create, log),
+		Sources:    r.door.sources(create),
 		Adapters:   actors.Processes(guard, adapterEnv(p), protocol.DefaultLimits().ReadLineBytes),
 		Log:        log,
 		Host:       r.holds,
@@ -53,6 +52,7 @@ func (a *app) openVM(ctx context.Context, command string, p place, create bool) 
 		return nil, err
 	}
 	r.vm, err = r.node.Open(ctx, p.name, p.descriptor())
+	r.door.open(r.vm, err)
 	if err != nil {
 		return nil, errors.Join(err, r.close(context.WithoutCancel(ctx)))
 	}
@@ -62,21 +62,13 @@ func (a *app) openVM(ctx context.Context, command string, p place, create bool) 
 // closeLimit is more than all bounds of a shutdown together.
 const closeLimit = 3 * time.Minute
 
-func (r *openedVM) close(ctx context.Context) error {
+// close ends what runs and closes the VM, then the door: whoever waits there is
+// told how it ended.
+func (r *owner) close(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, closeLimit)
 	defer cancel()
-	return r.node.Close(ctx)
-}
-
-// sources chooses the handle. The lock file shows the name of the command, never
-// its arguments: they may hold secrets.
-func sources(command string, create bool, log *zap.Logger) func(protocol.Descriptor) (persistence.Source, error) {
-	return func(d protocol.Descriptor) (persistence.Source, error) {
-		return sqlitefile.Acquire(d.SQLiteFile, sqlitefile.Options{
-			Create: create, Command: "agentos " + command,
-			Notice: func(text string) { log.Warn(text) },
-		})
-	}
+	r.door.server.Refuse()
+	return errors.Join(r.node.Close(ctx), r.door.close(ctx))
 }
 
 // guardCommand is this program as the guard of an adapter. It is told the umask
